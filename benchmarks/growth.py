@@ -24,6 +24,7 @@ import numpy as np
 from cachezoo.coded import Coded
 from cachezoo.console import out
 from cachezoo.devices.responses import COLUMNS
+from cachezoo.traces.memory import FROM
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.rows import row_writer
 from cachezoo.traces.store import pages_in, trace_writer
@@ -109,17 +110,28 @@ class Measure:
 RECOMMEND = "recommend"
 COMPARE = ("compare", "{}", "--policy", "lru", "--policy", "arc", "--sample", "exact")
 LABEL = "BenefitLabel(oracle='benefit', horizons=[3], capacities=[0.1])"
+EPISODES = (
+    "EpisodeLabel(block_bytes=1 << 18, segment_bytes=1 << 12, cache_fraction=0.1, write_budget=0.25, budgets=[0.25], "
+    "budget_tolerance=0.1, first_accesses=2, age_tolerance=0.9, age_damping=0.5, age_rounds=12, min_evictions=100, "
+    "horizon_fraction=0.25)"
+)
+FLASH = (
+    "FlashPolicy(eviction='lru', disk='wdredpro2tb', seek_ms=11.5, rate_mib_s=143.0, window_min_s=600, "
+    "window_min_reads=1000, min_windows=20, min_gap=0.02, disks=None)"
+)
 MEMORY = "memory_accesses=1 << 20, window_accesses=1 << 16, region_bytes=1 << 20, region_bits=16, clip=6.0"
 SCRIPT = """
 import sys
 from pathlib import Path
 from cachezoo.features.table import feature_requests
-from cachezoo.labels.benefit import label_requests
+from cachezoo.labels import benefit, episode_file
+from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
 trace, responses, made = map(Path, sys.argv[1:4])
 """
 SCRIPTS = {
-    "benefit labels of two oracles": f"{SCRIPT}label_requests(trace, responses, {LABEL}, made)\nprint('{{}}')",
+    "benefit labels of two oracles": f"{SCRIPT}benefit.label_requests(trace, responses, {LABEL}, made)\nprint('{{}}')",
+    "episode labels": f"{SCRIPT}episode_file.label_requests(trace, {EPISODES}, {FLASH}, made)\nprint('{{}}')",
     "features": f"{SCRIPT}feature_requests(trace, SequenceFeatures({MEMORY}), {LABEL}, made)\nprint('{{}}')",
 }
 """What a stage of the pipeline does, by what the table calls it."""
@@ -130,6 +142,8 @@ STEPS = {
     "compare by one process": (*COMPARE, "--workers", "1"),
     "compare by two": (*COMPARE, "--workers", "2"),
     RECOMMEND: ("recommend", "{}", "--no-models"),
+    "wear": ("recommend", "--only", "wear", "{}", "--by", "legacy,autostream", "--streams", "4"),
+    "cache-wear": ("recommend", "--only", "cache-wear", "{}", "--op", "28%"),
     **dict.fromkeys(SCRIPTS, ("{}", "{folder}/responses.parquet", "{folder}/made.parquet")),
 }  # fmt: skip
 """Commands by what the table calls them, and of the scripts what they are given."""
@@ -166,6 +180,7 @@ def _measured(step: str, arguments: Sequence[str], requests: int, pages: int) ->
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPTS.get(step, COMMAND), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={name: own for name, own in os.environ.items() if step != RECOMMEND or name != FROM},  # see HEAD
     )  # fmt: skip
     most = 0
 

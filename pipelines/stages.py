@@ -98,13 +98,11 @@ def features(params: "Params", key: str) -> None:
 def label_episodes(params: "Params", key: str) -> None:
     """Baleen's episodes and OPT labels of a trace, from that trace alone."""
     from cachezoo.flash_cache.problem import label_of
-    from cachezoo.labels.episode_file import write_episode_labels
-    from cachezoo.traces.store import read_trace
+    from cachezoo.labels.episode_file import label_requests
 
     category = entry_of(params, key).category
-    trace = read_trace(paths.requests(category, key))
-    path = paths.labels("episodes", category, key)
-    write_episode_labels(trace, label_of(params.label.episodes, category), params.policy.flash, path)
+    requests, path = paths.requests(category, key), paths.labels("episodes", category, key)
+    label_requests(requests, label_of(params.label.episodes, category), params.policy.flash, path)
 
 
 def label_streams(params: "Params", key: str) -> None:

@@ -24,7 +24,7 @@ from cachezoo.zoo.registry import bundling_of
 from tests.c_library import make_in
 
 FOLDER = Path(__file__).parents[1] / ".tmp/judges"
-TRAPPED = {"EXTRA_CFLAGS": "-g -fsanitize=undefined -fno-sanitize-recover=all"}
+TRAPPED = {"OPTIMISE": "-O1", "EXTRA_CFLAGS": "-g -fsanitize=undefined -fno-sanitize-recover=all"}
 # libcachezoo counts no branches of golden sets: what Python refuses for one of these, it takes.
 PYTHON_ALONE = ("passes other branches",)
 # Functions of Python's reader of a file's bytes alone, where they are called from.

@@ -6,6 +6,7 @@ import numpy as np
 
 from cachezoo.coded import Coded
 from cachezoo.flash_drive.names import LIFETIME, Kind
+from cachezoo.flash_drive.writes import drive_writes
 from cachezoo.kernels.deaths import NAMES
 from cachezoo.models.trained import FILE, Feature, TraceUse, TrainedModel, read_trained
 from cachezoo.serving.forest import ForestSession, read_forest
@@ -127,7 +128,7 @@ def trace_of(batch: RequestBatch) -> Trace:
 
 def lifetimes(seed: int = 11) -> Lifetimes:
     """Forests of one generated cycle."""
-    found = fit_lifetimes([trace_of(cycle(seed))], SMALL, 7, "ledger")
+    found = fit_lifetimes(drive_writes([trace_of(cycle(seed))]), SMALL, 7, "ledger")
     assert found is not None
     return found
 

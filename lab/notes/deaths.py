@@ -60,7 +60,7 @@ def measure(name: str, cycles: list[Trace]) -> tuple[dict[str, float], str]:
     if not model.trained:
         raise CachezooError(model.reason)
     middle = time.perf_counter()
-    forests = fit_lifetimes(train, settings.fit.lifetime, params.seed, name)
+    forests = fit_lifetimes(drive_writes(train), settings.fit.lifetime, params.seed, name)
     fitted = time.perf_counter() - middle
     bench = Bench.of(train, validation, drive, settings.model.streams)
     verdict, judged, _ = judge.judge(model, variants, train, bench, rules, forests)

@@ -19,7 +19,7 @@ from cachezoo.arrays import F64, I32
 from cachezoo.config.load import load_params
 from cachezoo.flash_cache.load import load_curve, load_windows
 from cachezoo.flash_cache.policies import learned, prefetch_of
-from cachezoo.flash_cache.problem import FlashProblem
+from cachezoo.flash_cache.problem import EVERY, FlashProblem
 from cachezoo.kernels.flash import FlashRun
 from cachezoo.labels.episodes import choose_episodes
 from cachezoo.params import traces_of
@@ -40,9 +40,9 @@ class Weighted(FlashProblem):
 
     weight: F64 = field(default_factory=lambda: np.ones(0))  # [n]
 
-    def spared_seconds(self, fetched: I32) -> F64:
+    def spared_seconds(self, fetched: I32, rows: slice = EVERY) -> F64:
         """By what they count."""
-        return super().spared_seconds(fetched) * self.weight
+        return super().spared_seconds(fetched, rows) * self.weight[rows]
 
 
 class Busy(Part):

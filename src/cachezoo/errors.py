@@ -20,6 +20,10 @@ class ConfigError(CachezooError):
     """conf/, params.yaml or an argument holds something that cannot be used."""
 
 
+class TooSmallError(ConfigError):
+    """A cache has too few pages for its policy."""
+
+
 class CacheError(CachezooError):
     """A folder of caches cannot be used, or others can write to it and so decide what is run."""
 

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PAGE_BYTES = 4096
-MOST_PAGES = 2**31 - 1  # what an array of page ids can be as long as
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 BYTES = {unit: 1024**k for k, unit in enumerate(BINARY)} | {f"{c}B": 1000 ** (k + 1) for k, c in enumerate("KMGT")}
 UNITS = {unit.lower(): unit for unit in (*BYTES, "%", "p")}
@@ -64,13 +63,15 @@ class Size:
         Raises:
             ConfigError: it is less than a page, or more pages than a cache can have.
         """
+        from cachezoo.arrays import MOST_NUMBERED
+
         if self.unit == "%":
             return pages_of(float(self.number), n_pages)
         found = int(self.number * BYTES[self.unit]) // page_bytes if self.unit in BYTES else int(self.number)
         if not found:
             raise refused(self.option, self.text, f"less than a page; the least is {human(page_bytes)}")
-        if found > MOST_PAGES:
-            most = human(MOST_PAGES * page_bytes)
+        if found > MOST_NUMBERED:
+            most = human(MOST_NUMBERED * page_bytes)
             raise refused(self.option, self.text, f"no cache has so many pages; the most is {most}")
         return found
 

@@ -108,7 +108,15 @@ def without_room(stage, start, room: int) -> None:
     assert "make room" in said, said
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+# What writes as another stage does, in test-long alone: documents are written by cachezoo.stage, LSTMs by
+# cachezoo.training.fitted.
+DOCUMENTS = [name for name in SCRIPTS if name.startswith("evaluate") and name != "evaluate_workload"]
+ALIKE = (*DOCUMENTS, "fit_workload", "judge_workload")
+
+
+@pytest.mark.parametrize(
+    "script", [pytest.param(name, marks=pytest.mark.long if name in ALIKE else ()) for name in SCRIPTS]
+)
 def test_a_stage_without_room_says_so_and_loses_nothing(disk, script):
     without_room(disk.of(script), apart if script in APART else run, 0)
 

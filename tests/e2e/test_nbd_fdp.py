@@ -13,7 +13,8 @@ from cachezoo.kernels.ftl import FlashDrive, run_ftl
 from cachezoo.runtime import open as open_model
 from cachezoo.runtime.abi import VARIABLE
 from tests import placement_data
-from tests.nbd_filter import LIBRARY, serve
+from tests.c_library import make
+from tests.nbd_filter import serve
 
 PAGE, PAGES, UNIT_PAGES, UNITS, FREE = 8192, 3000, 16, 260, 4
 STATS_BYTES = 8192
@@ -24,11 +25,7 @@ pytestmark = pytest.mark.needs("nbdkit", "gcc")
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("fdp")
-    command = ["make", "-s", "-C", str(LIBRARY), "fdp", "lib", f"BUILD={folder}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder / "nbdkit-cachezoo-fdp-plugin.so"
+    return make(tmp_path_factory, "fdp", "lib") / "nbdkit-cachezoo-fdp-plugin.so"
 
 
 def counted(server):

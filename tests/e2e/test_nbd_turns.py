@@ -16,7 +16,7 @@ from tools.capture.programs import PROGRAMS
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.slow(seconds=60)
+@pytest.mark.long
 @pytest.mark.needs("root", "loop", "cgroup", "capture", "nbdkit", "nbdfuse", "gcc")
 def test_two_programs_have_their_turns_before_a_mounted_cache(built, tmp_path):
     """In the smallest form; the data that were written are there after each run, or it fails."""

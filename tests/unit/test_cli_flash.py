@@ -199,3 +199,13 @@ def test_constants_cost_what_they_say_and_are_columns_in_any_case(trace):
     assert twice["disks_busy"] == pytest.approx(2 * constant["disks_busy"])
     text = " ".join(run(*FLASH, trace, "--policy", "rejectx", "--seek-ms", 4).stdout.split())
     assert "An I/O costs the disk 4 ms and its bytes at 143 MiB/s, wherever it is." in text
+
+
+def test_a_part_of_the_trace_says_that_it_is_one(trace):
+    text = " ".join(run(*FLASH, trace, "--sample", "0.5", "--policy", "accept_all,rejectx").stdout.split())
+    assert "estimated from 50.0" in text and "±" in text
+    found = json.loads(run(*FLASH, trace, "--sample", "0.5", "--policy", "rejectx", "--json").stdout)
+    assert found["trace_sampled"] == 0.5 and found["rows"][0]["disks_busy_error_90"] > 0
+    for option in (("--bundle", ADMISSION), ("--try",), ("--count", "100"), ("--speed", "2")):
+        refused = run(*FLASH, trace, "--sample", "0.5", *option, ok=False)
+        assert option[0] in refused.stderr and "--sample exact" in refused.stderr

@@ -6,6 +6,7 @@ import pytest
 
 from cachezoo.cli.share import DEFAULT_BY
 from cachezoo.questions.share.partitioners import PARTITIONERS, parse, parse_several
+from cachezoo.traces import memory, sampling
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.store import write_trace
 from tests.command_line import run
@@ -192,3 +193,33 @@ def test_a_file_of_no_known_format_beside_others_is_to_be_ingested_first(folder,
     assert said.endswith(
         f"--columns here is of all 2 files: give it to cachezoo trace ingest {path}, and name here what that writes\n"
     )
+
+
+def test_a_long_trace_is_answered_from_a_sample(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv(memory.FROM, "1")
+    assert found(folder, "--size", "64p") == found(folder, "--size", "64p", "--sample", "exact")  # it keeps all of it
+    web, mail = named_trace("web", 6000, 20_000, 1), named_trace("mail", 4000, 12_000, 2)
+    for trace in (web, mail, interleave([web, mail], "both")):
+        write_trace(trace, tmp_path / f"{trace.meta.trace_id}.parquet")
+    exact = found(tmp_path, "--size", "800p", "--sample", "exact")
+    monkeypatch.setattr(sampling, "SAMPLED", exact["references"] // 2)
+    monkeypatch.setattr(sampling, "LEAST_BLOCKS", 1)
+    own = found(tmp_path, "--size", "800p")
+    assert 0 < own["trace_sampled"] < 1 and own["cache_pages"] == 800 and "trace_sampled" not in exact
+    assert own["references"] == exact["references"]
+    assert own["distinct_pages"] == pytest.approx(exact["distinct_pages"], rel=0.01)
+    for row, other in zip(own["rows"][1:], exact["rows"][1:], strict=True):
+        assert row["transfers"] == pytest.approx(other["transfers"], abs=3 * row["transfers_error_90"])
+    assert own["rows"][1]["split"] == [[0, 400, 400]]
+    done = run(*SHARE, tmp_path / "both.parquet", "--by", BY, "--size", "800p")
+    assert "estimated from a sample" in " ".join(done.stdout.split()) and " ± " in done.stdout
+
+
+def test_samples_are_drawn_where_they_can_stand_for_the_traces(folder, tmp_path):
+    done = run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--sample", "0.00001", ok=False)
+    assert "none of its blocks is chosen: raise rate 1e-05, or take all of it" in done.stderr
+    done = run(*SHARE, folder / "web.parquet", "--sample", "50%", "--size", "64p", ok=False)
+    assert "no mixture of several traces; name more, or --apart volume" in done.stderr
+    picture = tmp_path / "share.png"
+    done = run(*SHARE, folder / "both.parquet", "--by", BY, "--sample", "50%", "--size", "64p", "-o", picture)
+    assert picture.read_bytes().startswith(PNG) and "estimated from a sample" in done.stdout

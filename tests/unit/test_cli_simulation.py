@@ -15,6 +15,7 @@ import pytest
 
 from cachezoo.policies.registry import OPTIMUM, POLICIES, classics
 from cachezoo.questions.page.bench import Bench
+from cachezoo.show.formats import number
 from cachezoo.traces.falling import unlike
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
@@ -32,6 +33,15 @@ PNG = b"\x89PNG\r\n\x1a\n"
 def trace(tmp_path_factory):
     path = tmp_path_factory.mktemp("cli") / "t.parquet"
     own = seeded_trace(500, 80, 4)
+    write_trace(own, path, expand_pages(own))
+    return path
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A trace of which a half, in eight groups, is no empty sample."""
+    path = tmp_path_factory.mktemp("wide") / "w.parquet"
+    own = seeded_trace(4000, 40_000, 7)
     write_trace(own, path, expand_pages(own))
     return path
 
@@ -212,6 +222,24 @@ def test_every_command_takes_a_virtual_cache_and_shows_transfers_beside_hit_rati
     assert f"transfers of {text}" in " ".join(run("curve", trace, "--policy", text, "--size", "10%").stdout.split())
     shown = run("simulate", trace, "--policy", text, "--size", "10%,20%").stdout
     assert "transfers" in shown.partition("request")[0]
+
+
+def test_gaps_from_a_sample_have_their_bars(wide):
+    asked = ("compare", wide, "--policy", "lru", "--policy", "arc", "--sample", "0.5")
+    row = values(*asked)["runs"][0]["rows"][-1]
+    assert row["gap_points"] < 0 < row["gap_points_error_90"]
+    text = " ".join(run(*asked).stdout.split())
+    assert f"{number(row['gap_points'], 2)} ± {number(row['gap_points_error_90'], 2)}" in text
+    assert f"{number(100 * row['gap_closed'], 1)} ± {number(100 * row['gap_closed_error_90'], 1)}" in text
+
+
+@pytest.mark.parametrize("command", ["simulate", "compare", "sweep", "curve"])
+def test_a_follower_too_large_for_a_sample_names_the_size_that_was_given(wide, command):
+    text = "follow(experts=lru|arc, sample=0.2)"
+    pages = values("simulate", wide, "--size", "20%")["runs"][0]["capacity"]
+    asked = (command, wide, "--policy", text, "--sample", "0.5", "--size")
+    refused((*asked, "20%"), f"policy {text}: a cache of {pages} pages is too small in the sample; give a higher --sam")
+    refused((*asked, "100p"), "sample = 0.2 of 100 pages makes shadows of 20")
 
 
 def test_policies_lists_each_with_a_line():
@@ -492,11 +520,11 @@ def test_where_models_cannot_take_turns(trace, asked, said):
 
 
 def test_of_a_trace_above_a_length_a_sample_is_read(trace, monkeypatch):
-    from cachezoo.traces import sampling
+    from cachezoo.traces import memory, sampling
 
     asked = ("curve", trace, "--points", "4", "--policy", "lru", "--policy", "arc")
     exact = values(*asked)
-    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", exact["page_accesses"] - 1)
+    monkeypatch.setenv(memory.FROM, str(exact["page_accesses"]))
     monkeypatch.setattr(sampling, "SAMPLED", exact["page_accesses"] // 2)
     monkeypatch.setattr(sampling, "LEAST_BLOCKS", 1)
     found = values(*asked)
@@ -505,7 +533,7 @@ def test_of_a_trace_above_a_length_a_sample_is_read(trace, monkeypatch):
         assert 0 < one["rate"] < 1 == other["rate"] and one["capacity"] == other["capacity"]
         assert abs(one["hit_ratio"] - other["hit_ratio"]) <= 3 * one["error_90"] + 0.02
     assert values(*asked, "--sample", "exact") == exact
-    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", exact["page_accesses"])
+    monkeypatch.setenv(memory.FROM, str(exact["page_accesses"] + 1))
     assert values(*asked) == exact
 
 

@@ -162,7 +162,7 @@ def test_a_file_that_is_no_python_is_named_and_the_lists_stay(project):
     assert (project / "out/two.json").exists()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def house():
     return Project(ROOT)
 
@@ -227,19 +227,47 @@ def test_every_library_that_a_stage_imports_is_locked(house):
     assert {name for name in foreign if DISTRIBUTIONS.get(name, name).lower() not in pins} == set()
 
 
+# What most stages import takes longer than their own modules, and is no file of the project: one process has it, and
+# each of its children imports what a stage does and says what that has loaded of the project.
+LOADING = """
+import importlib, json, os, sys
+import numba, numpy, pyarrow.parquet, pydantic, yaml
+assert not [name for name in sys.modules if name.startswith("cachezoo")]
+for stage, modules in json.load(sys.stdin).items():
+    child = os.fork()
+    if child == 0:
+        for module in modules:
+            importlib.import_module(module)
+        files = [module.__file__ for name, module in sys.modules.items() if name.startswith("cachezoo")]
+        print(json.dumps([stage, files]), flush=True)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0, stage
+"""
+
+
+@pytest.fixture(scope="session")
+def loaded(house):
+    """The files of the project that each stage loads as it begins."""
+    modules = {}
+    for stage in STAGES:
+        files = [str(file.relative_to(ROOT / "src").with_suffix("")) for file in house.read(SCRIPTS[stage]).own]
+        modules[stage] = [*(name.replace("/", ".").removesuffix(".__init__") for name in files), "cachezoo.stage"]
+    command = [sys.executable, "-c", LOADING]
+    given = json.dumps(modules)
+    done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    return {stage: {str(Path(name).relative_to(ROOT)) for name in files} for stage, files in said}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_loads_no_file_of_the_project_that_its_list_lacks(house, stage):
-    modules = [str(file.relative_to(ROOT / "src").with_suffix("")) for file in house.read(SCRIPTS[stage]).own]
-    names = [name.replace("/", ".").removesuffix(".__init__") for name in modules]
-    script = f"import importlib, sys; [*map(importlib.import_module, {[*names, 'cachezoo.stage']})]"
-    script += "; print(*(m.__file__ for n, m in sys.modules.items() if n.startswith('cachezoo')))"
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    loaded = {str(Path(name).relative_to(ROOT)) for name in done.stdout.split()}
+def test_a_stage_loads_no_file_of_the_project_that_its_list_lacks(house, loaded, stage):
     files = {str(file.relative_to(ROOT)) for file in closure(house, SCRIPTS[stage])}
-    assert "src/cachezoo/stage.py" in loaded
+    assert "src/cachezoo/stage.py" in loaded[stage]
     # The registry brings the records of all systems with it; a stage counts those that its own file names.
     left_out = (CARRIES, *LEFT_OUT, re.compile(r"src/cachezoo/zoo/\w+/(record|__init__)\.py"))
-    assert {name for name in loaded - files if not any(pattern.fullmatch(name) for pattern in left_out)} == set()
+    assert {name for name in loaded[stage] - files if not any(pattern.fullmatch(name) for pattern in left_out)} == set()
 
 
 def test_every_stage_of_the_pipeline_depends_on_its_own_list():

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cachezoo.arrays import MOST_NUMBERED
 from cachezoo.errors import ConfigError
-from cachezoo.sizes import BINARY, MOST_PAGES, PAGE_BYTES, Size, human, human_pages, size_ticks
+from cachezoo.sizes import BINARY, PAGE_BYTES, Size, human, human_pages, size_ticks
 from cachezoo.traces import table
 
 N = 12_345
@@ -16,7 +17,7 @@ N = 12_345
         ("64MiB", 16_384), ("1.5GiB", 393_216), ("4KiB", 1), ("8191B", 1), ("1TiB", 268_435_456), ("1MB", 244),
         ("1GB", 244_140), ("4.1KB", 1), ("1TB", 244_140_625), ("10%", 1_234), ("100%", N), ("0.001%", 1),
         ("12.5%", 1_543), ("4096p", 4_096), ("4096.0p", 4_096), (" 64 mib ", 16_384), ("7P", 7),
-        (f"{MOST_PAGES}p", MOST_PAGES),
+        (f"{MOST_NUMBERED}p", MOST_NUMBERED),
     ],
 )  # fmt: skip
 def test_a_size_is_whole_pages(text, pages):
@@ -48,7 +49,7 @@ def test_what_is_no_size_is_refused_with_the_fix(text, said):
     ("text", "said"),
     [
         ("1KB", "less than a page; the least is 4 KiB"), ("4095B", "less than a page"),
-        (f"{MOST_PAGES + 1}p", "no cache has so many pages; the most is 8 TiB"), ("9999TiB", "no cache has so"),
+        (f"{MOST_NUMBERED + 1}p", "no cache has so many pages; the most is 8 TiB"), ("9999TiB", "no cache has so"),
         ("9" * 20 + "TiB", "no cache has so"),
     ],
 )  # fmt: skip
@@ -68,7 +69,7 @@ def test_a_percentage_rounds_and_is_never_empty(share, n):
     assert Size.parse(text).pages(n) == max(1, round(float(text[:-1]) / 100 * n)) <= max(1, n)
 
 
-@given(st.integers(1, MOST_PAGES))
+@given(st.integers(1, MOST_NUMBERED))
 def test_pages_and_bytes_say_the_same(pages):
     assert Size.parse(f"{pages}p").pages(1) == Size.parse(f"{pages * PAGE_BYTES}B").pages(1) == pages
 

@@ -10,11 +10,12 @@ from cachezoo.api.given import number, one_of, path, paths, switch, text, text_o
 from cachezoo.api.given import with_commas as listed
 from cachezoo.api.given import with_commas_or_none as listed_or_none
 from cachezoo.api.pages import Several, named
-from cachezoo.api.reading import in_memory, read
+from cachezoo.api.reading import files_of, in_memory, read
 from cachezoo.api.results import Result
 from cachezoo.cli.flash import (
     geometry_given,
     modes_of,
+    of_whole,
     policies_of,
     refuse_beside_try,
     refuse_unbundled,
@@ -22,8 +23,8 @@ from cachezoo.cli.flash import (
 from cachezoo.cli.objects import refuse_of_objects
 from cachezoo.cli.options import floors, in_range, sizes, whole_in_range, write_rates
 from cachezoo.cli.options import victims as victims_of
-from cachezoo.cli.runs import part_of
-from cachezoo.cli.share import DEFAULT_BY, ApartOption
+from cachezoo.cli.runs import part_of, refuse_of_samples
+from cachezoo.cli.share import DEFAULT_BY, ApartOption, column_of
 from cachezoo.cli.size import options_of as size_options
 from cachezoo.cli.size import prices_of
 from cachezoo.cli.terms import terms_of
@@ -34,29 +35,33 @@ from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.devices.profile import load_models
 from cachezoo.errors import ConfigError
 from cachezoo.questions.flash.fitness import try_model
-from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
+from cachezoo.questions.flash.model import FlashModel, decide, geometry_of, open_bundles
 from cachezoo.questions.flash.options import MODELLED, RIVALS, FlashOptions, disk_given, geometry_by_reads
 from cachezoo.questions.flash.plot import draw_flash
+from cachezoo.questions.flash.sampled import geometry_of_sample, read_requests
 from cachezoo.questions.flash.sentences import answers as flash_answers
 from cachezoo.questions.flash.sentences import values_of as flash_values
 from cachezoo.questions.flash.table import flash_tables
 from cachezoo.questions.page.recommendation import models_of
 from cachezoo.questions.share import answer as share_words
 from cachezoo.questions.share.case import compare as compare_shares
-from cachezoo.questions.share.mix import OrderOption, mix_traces
+from cachezoo.questions.share.mix import OrderOption, mixed
 from cachezoo.questions.share.partitioners import parse, parse_several
 from cachezoo.questions.share.plot import draw as draw_share
 from cachezoo.questions.tiers import sentences as size_words
 from cachezoo.questions.tiers.advice import advise
 from cachezoo.questions.tiers.plot import draw_front
 from cachezoo.questions.tiers.prices import load_prices
-from cachezoo.questions.wear.options import check_bundle, cycles_of
-from cachezoo.questions.wear.table import check_room, draw_wear, wear_table, writes_of
+from cachezoo.questions.wear.long import written_by
+from cachezoo.questions.wear.options import check_bundle
+from cachezoo.questions.wear.table import check_room, draw_wear, wear_table
 from cachezoo.questions.wear.verdict import answer as wear_answer
 from cachezoo.questions.wear.verdict import values as wear_values
 from cachezoo.settings.wear import Copies
 from cachezoo.sizes import Size
 from cachezoo.traces.objects import ObjectTrace
+from cachezoo.traces.read import Drawn, OpenTrace, read_together, silent
+from cachezoo.traces.sampling import Part, SampledTrace
 from cachezoo.traces.table import Trace
 
 
@@ -64,14 +69,28 @@ def _no_progress(done: float, note: str = "") -> None:
     del done, note
 
 
+def _several(given: Any) -> list[Any]:  # noqa: ANN401 - as of `read`
+    """One trace, or each of several."""
+    return [*given] if isinstance(given, list | tuple) else [given]
+
+
 def _traces(given: Any) -> list[Trace]:  # noqa: ANN401 - as of `read`
-    """One trace of addresses, or each of several.
+    """Those of addresses, in memory.
 
     Raises:
         TraceError: one is of objects.
     """
-    sources = given if isinstance(given, list | tuple) else [given]
-    return [objects.addressed(read(own), each_access=False) for own in sources]
+    return [objects.addressed(read(own), each_access=False) for own in _several(given)]
+
+
+def _together(given: Any, part: Part, apart: ApartOption) -> list[Trace] | list[Drawn]:  # noqa: ANN401 - as of `read`
+    """Applications' traces whole, or samples of them; what is in memory is sampled at a rate, or with long files."""
+    sources, found = given if isinstance(given, list | tuple) else [given], list[OpenTrace | Trace]()
+    for own in sources:
+        files = files_of(own)
+        found.append(objects.addressed(read(own)) if files is None else OpenTrace(files, silent))
+    in_memory = all(isinstance(own, Trace) for own in found)
+    return read_together(found, "exact" if in_memory and part == "auto" else part, column_of(apart, len(found)))
 
 
 def flash(
@@ -93,6 +112,7 @@ def flash(
     most_busy: float = 0.7,
     try_it: bool = False,
     ignore: str | None = None,
+    sample: str | float = "auto",
 ) -> Result:
     """Baleen's flash cache before hard disks: `cachezoo recommend --only flash`.
 
@@ -114,6 +134,7 @@ def flash(
         most_busy: share of a disk's time that may be taken at the peak.
         try_it: train a model on the trace's first day, and say by the rest whether it pays; `--try`.
         ignore: as of `cachezoo.simulate`, of a trace of objects: deletes, ttl.
+        sample: as of `cachezoo.recommend`.
 
     Returns:
         A row for each size, policy, prefetch and rate; with `try_it` for each size, rate and policy.
@@ -138,27 +159,32 @@ def flash(
         prices=load_prices(text_or_none(prices, "prices")), most_busy=in_range(most_busy, "most_busy"),
     )  # fmt: skip
     opened = open_bundles(folders)
-    geometry = geometry_of(opened, given)
-    source = read(trace)
-    if isinstance(source, ObjectTrace):
+    geometry, part = geometry_of(opened, given), part_of(str(sample))
+    own = read_requests(files_of(trace) or read(trace), part, geometry)
+    if isinstance(own, ObjectTrace):
         of_pages = {
             "--bundle": bool(folders), "--prefetch": prefetch is not None, "--segment": segment is not None,
             "--block": block is not None, "--disk": behind == disk == MODELLED, "--count": options.count != Count(),
-            "--try": try_it,
+            "--try": try_it, "--sample": not isinstance(part, str),
         }  # fmt: skip
-        return objects.flash(objects.asked(source, ignored, of_pages=of_pages), options, policy is not None)
+        return objects.flash(objects.asked(own, ignored, of_pages=of_pages), options, policy is not None)
     refuse_of_objects(ignored)
     refuse_unbundled(options, bool(folders))
-    own = objects.addressed(source, each_access=False)
-    if try_it:
-        trial = try_model(own, geometry or geometry_by_reads(own), options)
-        values = trial.values(own.meta.trace_id)
-        rows = [row for one in values["trials"] for row in one["rows"]]
-        return Result(f"{own.meta.trace_id}, after its first day", values, rows, trial.answers(), trial)
-    models = [decide(one, own) for one in opened]
-    found = flash_tables(own, geometry or geometry_by_reads(own), models, options, SEED, _no_progress)
-    name = own.meta.trace_id
-    values, says = flash_values(name, own, found, models), flash_answers(found, options)
+    models = list[FlashModel]()
+    if isinstance(own, SampledTrace):
+        refuse_of_samples(of_whole(options, bool(folders), try_it))
+        geometry = geometry_of_sample(own)
+    else:
+        geometry = geometry or geometry_by_reads(own)
+        if try_it:
+            trial = try_model(own, geometry, options)
+            values = trial.values(own.meta.trace_id)
+            rows = [row for one in values["trials"] for row in one["rows"]]
+            return Result(f"{own.meta.trace_id}, after its first day", values, rows, trial.answers(), trial)
+        models = [decide(one, own) for one in opened]
+    found = flash_tables(own, geometry, models, options, SEED, _no_progress)
+    name = found[0].trace_id
+    values, says = flash_values(name, found, models), flash_answers(found, options)
     title = f"{name}: a flash cache before hard disks"
     return Result(title, values, values["rows"], says, found, lambda path: draw_flash(found, name, path))
 
@@ -212,14 +238,14 @@ def wear(
     drive = drive.model_copy(update={"trims": switch(trims, "trims")})
     options = replace(options, victims=victims_of(listed(victim, "victim")), drive=drive)
     learned = None if bundle is None else dictionary_of(path(bundle, "bundle"))
-    traces = _traces(trace)
-    names = [own.meta.trace_id for own in traces]
-    own = cycles_of(traces, cycles)
+    given = [files_of(one) or objects.addressed(read(one)) for one in _several(trace)]
+    own = written_by(given, options, cycles)
+    names = own.traces
     if learned is not None:
-        check_bundle(own, ", ".join(names))
-    writes = writes_of(own, options.drive)
-    check_room(writes, options, ", ".join(names), learned, larger=", or a larger ssd")
-    found = wear_table(writes, own, options, _no_progress, learned)
+        check_bundle([*own.writes.volumes], ", ".join(names))
+    check_room(own.writes, own.options, ", ".join(names), learned, larger=", or a larger ssd")
+    found = wear_table(own.writes, own.cycles, own.options, _no_progress, learned)
+    found = replace(found, notes=(*own.notes, *found.notes))
     values = {"trace": names, **wear_values(found)}
     says = [wear_answer(found), *found.notes]
     title = f"{' '.join(names)}: wear by placement"
@@ -302,6 +328,7 @@ def share(
     names: Several = (),
     count: Several = "half",
     device: str | None = None,
+    sample: str | float = "auto",
 ) -> Result:
     """One cache for several applications: `cachezoo recommend --only share`.
 
@@ -317,6 +344,7 @@ def share(
         names: of the applications.
         count: as of `cachezoo.simulate`; several with commas are of each application's own.
         device: a device profile for page times; by default the one built in.
+        sample: as of `cachezoo.recommend`; samples of all are at one rate.
 
     Returns:
         A row for each partitioner; `says` is the answer.
@@ -333,12 +361,13 @@ def share(
     least = texts(floor, "floor")
     profile = text_or_none(device, "device")
     models = BUILT_IN if profile is None else load_models(profile)
-    mix = mix_traces(_traces(traces), order, None if apart == "auto" else apart, tuple(called))
+    given = _together(traces, part_of(str(sample)), apart)
+    mix = mixed(given, order, None if apart == "auto" else apart, tuple(called))
     pages = cache.pages(mix.n_pages)
     found = compare_shares(
         mix, candidates, pages, counted, models.hdd, _no_progress, must_fit=by is not None,
         now=parse(current, candidates[0].fragment), floors=floors(least, mix.names, pages),
     )  # fmt: skip
     values, title = share_words.values(found), share_words.title(found)
-    says = [share_words.answer(found), *mix.remarks, *found.left_out]
+    says = [share_words.answer(found), *mix.remarks, *found.fitted, *found.left_out]
     return Result(title, values, values["rows"], says, found, lambda path: draw_share(found, title, path))

@@ -248,7 +248,7 @@ def compare(
     deciding: list[ModelCache] = [*(BundleCache(load(own)) for own in folders), *caches.values()]
     found = compared(
         bench, deciding, sizes, options.decision_us,
-        lambda: [bench.run(name, bench.size(one)).values() for name in names for one in sizes],
+        lambda: [bench.run(name, bench.size(one)) for name in names for one in sizes],
     )  # fmt: skip
     outside = {name: chosen for own in found.outside for name, chosen in own.items()}
     runs, shown = found.runs, found.rows

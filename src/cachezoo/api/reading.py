@@ -68,7 +68,7 @@ def read(
         ConfigError: something that no trace can be made of, or a format of what is no file.
     """
     columns, options, name = _columns_text(columns), _options(options), text_or_none(name, "name")
-    if (files := _files(source, text(fmt, "fmt"), options, columns, name)) is not None:
+    if (files := files_of(source, text(fmt, "fmt"), options, columns, name)) is not None:
         return read_either(files, quiet=quiet)
     if fmt != "auto":
         raise refused("fmt", str(fmt), "it is of files; leave it out")
@@ -96,7 +96,7 @@ def opened(
     Raises:
         ConfigError, TraceError: as of `read`.
     """
-    if (files := _files(source)) is not None:
+    if (files := files_of(source)) is not None:
         return long.opened(files, part, page_bytes, first, requests=requests, unread=unread)
     return in_memory(source, part if requests else "exact", page_bytes)
 
@@ -110,16 +110,16 @@ def in_memory(
     Raises:
         ConfigError, TraceError: as of `read`; or it is of objects, and may not be.
     """
-    if (files := _files(source)) is not None:
-        return read_part(files, part, page_bytes, objects=keyed)
+    if (files := files_of(source)) is not None:
+        return read_part(files, part, page_bytes, objects=keyed, near=not keyed)
     own = read(source)
     if keyed and isinstance(own, ObjectTrace):
         return own
     own = addressed(own)
-    return own if isinstance(part, str) else sampled(own, plan_of(part, page_bytes))
+    return own if isinstance(part, str) else sampled(own, plan_of(part, page_bytes, near=not keyed))
 
 
-def _files(
+def files_of(
     source: Any,  # noqa: ANN401 - as of `read`
     fmt: str = "auto", options: Mapping[str, str] | None = None, columns: str | None = None, name: str | None = None,
 ) -> TraceFiles | None:  # fmt: skip

@@ -9,7 +9,7 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.options import in_bytes, names, parts, sizes, write_rates
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
-from cachezoo.cli.runs import Counted, Ignore, Speed, at_speed
+from cachezoo.cli.runs import Counted, Ignore, Sampled, Speed, at_speed, part_of, refuse_of_samples
 from cachezoo.errors import ConfigError
 from cachezoo.remote import located
 
@@ -97,6 +97,7 @@ def flash(
         ),
     ] = False,
     ignore: Ignore = None,
+    sample: Sampled = "auto",
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -109,13 +110,15 @@ def flash(
     from cachezoo.contest.counting import Count
     from cachezoo.questions.flash.model import decide, geometry_of, open_bundles
     from cachezoo.questions.flash.options import MODELLED, RIVALS, FlashOptions, disk_given, geometry_by_reads
+    from cachezoo.questions.flash.sampled import geometry_of_sample, read_requests
     from cachezoo.questions.flash.sentences import values_of
-    from cachezoo.questions.flash.table import cases_of, flash_tables
+    from cachezoo.questions.flash.table import flash_tables, runs_of
     from cachezoo.questions.tiers.prices import load_prices
     from cachezoo.traces.objects import ObjectTrace
-    from cachezoo.traces.read import read_either
+    from cachezoo.traces.sampling import SampledTrace
 
     files = outputs(output, ("plot", "csv", "json"), [trace])
+    part = part_of(sample)
     given, (cost, behind) = geometry_given(segment, block), disk_given(disk, seek_ms, disk_mib_s)
     if try_it:
         refuse_beside_try(
@@ -129,33 +132,45 @@ def flash(
     )  # fmt: skip
     opened = open_bundles(bundle or [])
     geometry = geometry_of(opened, given)
-    own = read_either(given_files([trace], fmt, option, columns, ask=not as_json), pages=False, replay=True)
+    own = read_requests(given_files([trace], fmt, option, columns, ask=not as_json), part, geometry)
     if isinstance(own, ObjectTrace):
         objects.refuse_of_pages(
             {"--bundle": bool(bundle), "--prefetch": prefetch is not None, "--segment": segment is not None,
              "--block": block is not None, "--disk": behind == disk == MODELLED,
-             "--count": counted != "half", "--speed": speed is not None, "--try": try_it}
+             "--count": counted != "half", "--speed": speed is not None, "--try": try_it,
+             "--sample": not isinstance(part, str)}
         )  # fmt: skip
         asked = objects.Asked(own, trace.name, objects.rules_of(ignore))
         return objects.flash(asked, options, policy is not None, files, as_json)
     objects.refuse_of_objects(ignore)
     refuse_unbundled(options, bool(bundle))
-    own = at_speed(own, speed)
-    if try_it:
-        return _try(trace.name, own, geometry or geometry_by_reads(own), options, files, as_json)
-    models = [decide(one, own) for one in opened]
-    with progress(f"flash cache on {trace.name}", len(options.sizes) * len(cases_of(options, models))) as advance:
-        found = flash_tables(own, geometry or geometry_by_reads(own), models, options, SEED, advance)
+    if isinstance(own, SampledTrace):
+        refuse_of_samples(of_whole(options, bool(bundle), try_it) | {"--speed": speed is not None})
+        models, geometry = [], geometry_of_sample(own)
+    else:
+        own = at_speed(own, speed)
+        geometry = geometry or geometry_by_reads(own)
+        if try_it:
+            return _try(trace.name, own, geometry, options, files, as_json)
+        models = [decide(one, own) for one in opened]
+    with progress(f"flash cache on {trace.name}", runs_of(own, models, options)) as advance:
+        found = flash_tables(own, geometry, models, options, SEED, advance)
     if "plot" in files:
         from cachezoo.questions.flash.plot import draw_flash
 
         draw_flash(found, trace.name, files["plot"])
-    values = values_of(trace.name, own, found, models)
+    values = values_of(trace.name, found, models)
     if hand_out(values, as_json, files, values["rows"]):
         return
     _print(trace.name, found, options)
     for model in models:
         warn_of_drift(model)
+
+
+def of_whole(options: "FlashOptions", bundles: bool, try_it: bool) -> dict[str, bool]:
+    """Which options that need all requests were given: what models see, and some counts, are by their number."""
+    count = options.count.text
+    return {"--bundle": bundles, "--try": try_it, f"--count {count}": count.isdecimal()}
 
 
 def refuse_beside_try(given: Mapping[str, bool]) -> None:
@@ -261,14 +276,11 @@ def _print(name: str, tables: "Sequence[FlashTable]", options: "FlashOptions") -
     from rich.table import Table
 
     from cachezoo.console import out
-    from cachezoo.questions.flash.sentences import answers, cells, heads_of, notes
-    from cachezoo.show.formats import words
-    from cachezoo.sizes import human
+    from cachezoo.questions.flash.sentences import answers, cells, heads_of, notes, title_of
 
     for line in answers(tables, options):
         out().print(line, markup=False)
-    caches = words([human(table.capacity * table.geometry.segment_bytes) for table in tables])
-    table = Table(title=escape(f"{name}: a flash cache of {caches} before hard disks"))
+    table = Table(title=escape(title_of(name, tables)))
     for head, of_words in heads_of(tables).items():
         table.add_column(head, justify="left" if of_words else "right", overflow="fold")
     kind = ""

@@ -16,8 +16,9 @@ from cachezoo.show.table import text_table
 if TYPE_CHECKING:
     from cachezoo.traces.formats.columns import Table
     from cachezoo.traces.objects import Either
-    from cachezoo.traces.read import TraceFiles
+    from cachezoo.traces.read import Drawn, TraceFiles
     from cachezoo.traces.recognise import UnclearTrace
+    from cachezoo.traces.sampling import Part
     from cachezoo.traces.table import Trace
 
 FormatName = Annotated[str, typer.Option("--format", help="auto, or an id of `cachezoo trace formats`.")]
@@ -136,19 +137,24 @@ def read_given_either(
 
 def read_several(
     paths: Sequence[Path], fmt: str = "auto", option: list[str] | None = None, columns: str | None = None,
-    *, ask: bool = True,
-) -> "list[Trace]":  # fmt: skip
-    """Traces of a command that simulates several, each as `read_given` replays it; --columns is of all of them.
+    *, ask: bool = True, part: "Part" = "exact", column: str | None = None,
+) -> "list[Trace] | list[Drawn]":  # fmt: skip
+    """Traces of a command that simulates several, whole as `read_given` replays them, or samples of all at one rate.
+
+    The others are as of `given_files`; --columns is of all of them. `part` is how much is read: `auto` takes samples
+    where all together have many page accesses. `column` is what these are taken apart by, see
+    `cachezoo.traces.read.read_together`.
 
     Raises:
         TraceError: what the reader says; of a file of no known format beside others, to ingest it first.
     """
+    from cachezoo.traces.read import OpenTrace, read_together, silent
     from cachezoo.traces.recognise import UnknownTrace
 
     found = []
     for path in paths:
         try:
-            found.append(read_given(path, fmt, option, columns, ask=ask, replay=True))
+            found.append(OpenTrace(given_files([path], fmt, option, columns, ask=ask), silent))
         except UnknownTrace as error:
             if len(paths) == 1:
                 raise
@@ -157,7 +163,7 @@ def read_several(
                 "name here what that writes"
             )
             raise TraceError(message) from error
-    return found
+    return read_together(found, part, column)
 
 
 def _settled(path: Path, fmt: str, options: dict[str, str]) -> tuple[str, dict[str, str]]:

@@ -10,7 +10,7 @@ from cachezoo.cli.options import RANGES, page_bytes, sample_rate
 from cachezoo.cli.reading import AUTO, Reading
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.remote import located
-from cachezoo.show.formats import percent
+from cachezoo.show.formats import number, percent
 from cachezoo.sizes import PAGE_BYTES, Size, human, human_pages, refused
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ Speed = Annotated[
 ]
 ByOp = Annotated[bool, typer.Option("--by-op", help="Hit ratios of reads and of writes as columns of the table.")]
 RATIOS = ("hit_ratio", "read_hit_ratio", "write_hit_ratio", "transfers", "byte_hit_ratio")
+DIGITS = {**dict.fromkeys(RATIOS, 4), "gap_points": 2}
 ERROR = "error_90"  # at the end of the names of what an estimate may be off
 LEAST_DECISION, MOST_DECISION = RANGES["decision_us"]
 DecisionUs = Annotated[
@@ -240,7 +241,7 @@ def addressed_of(files: "TraceFiles", sample: str) -> "Trace | SampledTrace":
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.read import read_part
 
-    found = read_part(files, part_of(sample), objects=False)
+    found = read_part(files, part_of(sample), objects=False, near=True)
     assert not isinstance(found, ObjectTrace)
     return found
 
@@ -335,8 +336,8 @@ def _with_errors(row: dict[str, Any]) -> dict[str, str]:
     """The ratios of a row that are estimates, with half their 90 % intervals."""
     errors = {name.removesuffix(ERROR).rstrip("_") or "hit_ratio": own for name, own in row.items() if ERROR in name}
     known = {name: own for name, own in errors.items() if own is not None}
-    digits = {name: 4 if name in RATIOS else 0 for name in known}
-    return {name: f"{row[name]:,.{digits[name]}f} ± {own:,.{digits[name]}f}" for name, own in known.items()}
+    digits = {name: DIGITS.get(name, 0) for name in known}
+    return {name: f"{number(row[name], digits[name])} ± {number(own, digits[name])}" for name, own in known.items()}
 
 
 def draw(plot: Path | None, rows: list[dict[str, Any]], title: str) -> None:

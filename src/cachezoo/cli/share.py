@@ -8,11 +8,13 @@ import typer
 from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
 from cachezoo.cli.options import RANGES, floors
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
+from cachezoo.cli.runs import Sampled, part_of
 from cachezoo.remote import located
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
     from cachezoo.questions.share.case import Comparison
+    from cachezoo.questions.share.mix import Apart
 
 app = typer.Typer()
 ApartOption = Literal["auto", "source", "volume"]
@@ -21,6 +23,13 @@ DEFAULT_BY = (
     f"shared,shared(policy=auto),equal,equal(policy=auto),proportional,learned,learned(talus=1),ucp,climb,gvpa,{OURS},"
     "static-best,hindsight"
 )
+
+
+def column_of(apart: ApartOption, traces: int) -> "Apart | None":
+    """What so many traces are taken apart by; None: not at all."""
+    if apart == "auto":
+        return "source" if traces == 1 else None
+    return apart
 
 
 @app.command()
@@ -94,6 +103,7 @@ def share(
             "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device) for page times."
         ),
     ] = None,
+    sample: Sampled = "auto",
     output: AllFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
@@ -110,17 +120,17 @@ def share(
     from cachezoo.devices.profile import load_models
     from cachezoo.questions.share.answer import title, values
     from cachezoo.questions.share.case import compare
-    from cachezoo.questions.share.mix import mix_traces
+    from cachezoo.questions.share.mix import mixed
     from cachezoo.questions.share.partitioners import parse, parse_several
     from cachezoo.sizes import Size
 
-    files, cache = outputs(output, ("plot", "csv", "json"), traces), Size.parse(size)
+    files, cache, part = outputs(output, ("plot", "csv", "json"), traces), Size.parse(size), part_of(sample)
     candidates = parse_several(DEFAULT_BY if by is None else by, fragment)
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
-    given = read_several(traces, fmt, option, columns, ask=not as_json)
+    given = read_several(traces, fmt, option, columns, ask=not as_json, part=part, column=column_of(apart, len(traces)))
     called = tuple(name.strip() for name in names.split(",")) if names else ()
-    mix = mix_traces(given, order, None if apart == "auto" else apart, called)
+    mix = mixed(given, order, None if apart == "auto" else apart, called)
     for remark in mix.remarks:
         err().print(f"note: {remark}", soft_wrap=True, markup=False)
     with progress(f"{len(candidates)} partitioners, {mix.count} applications", len(candidates)) as advance:
@@ -129,7 +139,7 @@ def share(
             mix, candidates, pages, count, models.hdd, advance, must_fit=by is not None,
             now=parse(now, candidates[0].fragment), floors=floors(floor, mix.names, pages),
         )  # fmt: skip
-    for line in found.left_out:
+    for line in (*found.fitted, *found.left_out):
         err().print(f"note: {line}", soft_wrap=True, markup=False)
     if "plot" in files:
         from cachezoo.questions.share.plot import draw

@@ -46,11 +46,12 @@ from cachezoo.cli.runs import (
 )  # fmt: skip
 from cachezoo.errors import ConfigError
 from cachezoo.remote import located
-from cachezoo.show.formats import percent
+from cachezoo.show.formats import number, percent
 from cachezoo.show.output import print_lines, print_rows
 from cachezoo.sizes import human_pages
 
 if TYPE_CHECKING:
+    from cachezoo.questions.page.bench import Run
     from cachezoo.traces.table import Trace
 
 app = typer.Typer()
@@ -268,13 +269,13 @@ def compare(
     own = replace(options, decision_us=0.0, quiet=True)
     with progress(f"comparing {count} policies", count) as advance:
 
-        def swept() -> list[dict[str, Any]]:
+        def swept() -> list["Run"]:
             def further(done: float, note: str = "") -> None:
                 advance(len(deciding) + done, note)
 
-            return sweeping.sweep([trace], names, capacities, own, workers, further, bench)
+            return sweeping.runs([trace], names, capacities, own, workers, further, bench)
 
-        found = compared(bench, deciding, capacities, options.decision_us, swept, advance)
+        found = compared(bench, deciding, capacities, options.decision_us, swept, advance, trace.name)
     draw(files.get("plot"), found.rows, trace.name)
     values = {"trace_id": bench.runs.meta.trace_id, "runs": found.runs, **turns_values(caches)}
     if hand_out(values, as_json, files, found.rows):
@@ -352,12 +353,18 @@ def _compared(
         {
             **row,
             "policy": f"{row['policy']} {MARK}" if row["policy"] in outside else row["policy"],
-            "gap_closed": percent(row["gap_closed"]),
+            "gap_closed": _closed(exact),
         }
-        for row in shown(run["rows"])
+        for row, exact in zip(shown(run["rows"]), run["rows"], strict=True)
     ]
     print_rows(rows, title, f"{best} · optimum: {run['optimum']}", columns)
     print_lines(*(f"{MARK} {calibration_words(policy, outside[policy])}" for policy in sorted(outside)))
+
+
+def _closed(row: dict[str, Any]) -> str:
+    """How much of the gap is closed, with half its 90 % interval where it is an estimate."""
+    closed, off = row["gap_closed"], row.get("gap_closed_error_90")
+    return percent(closed) if off is None else f"{number(100 * closed, 1)} ± {percent(off)}"
 
 
 @app.command()

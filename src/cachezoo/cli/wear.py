@@ -8,7 +8,7 @@ import typer
 
 from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
 from cachezoo.cli.options import RANGES, in_bytes, over_provisioning, stream_counts, victims
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
+from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
 from cachezoo.cli.runs import Policies, TracePath, known
 from cachezoo.errors import ConfigError
 from cachezoo.remote import located
@@ -119,11 +119,13 @@ def wear(
     """Does it pay to use streams here? What a flash drive writes and erases for a trace's writes, by placement.
 
     A page-mapped drive as large as what is written is filled once, lives through the cycles, and the last one counts.
-    What learns, learns on a cycle and serves the next; other placements are tuned on the cycle before the last.
+    What learns, learns on a cycle and serves the next; other placements are tuned on the cycle before the last. A trace
+    of more than 50 million page accesses is read whole, in memory by its distinct pages, and without fios.
     """
     from cachezoo.console import progress
-    from cachezoo.questions.wear.options import check_bundle, cycles_of
-    from cachezoo.questions.wear.table import check_room, count_rows, wear_table, writes_of
+    from cachezoo.questions.wear.long import written_by
+    from cachezoo.questions.wear.options import check_bundle
+    from cachezoo.questions.wear.table import check_room, count_rows, wear_table
     from cachezoo.questions.wear.verdict import values
 
     files = outputs(output, ("plot", "csv", "json"), trace)
@@ -132,13 +134,15 @@ def wear(
     options = replace(options, victims=victims(victim), drive=drive)
     learned = None if bundle is None else dictionary_of(bundle)
     names = [path.name for path in trace]
-    own = cycles_of([read_given(path, fmt, option, columns, ask=not as_json, replay=True) for path in trace], cycles)
+    given = [given_files([path], fmt, option, columns, ask=not as_json) for path in trace]
+    with progress(f"reading {names[-1]}", 1.0) as advance:
+        own = written_by(given, options, cycles, advance)
     if learned is not None:
-        check_bundle(own, ", ".join(names))
-    writes = writes_of(own, options.drive)
-    check_room(writes, options, ", ".join(names), learned, larger=", or a larger --ssd")
-    with progress(f"wear of {names[-1]}", count_rows(options)) as advance:
-        found = wear_table(writes, own, options, advance, learned)
+        check_bundle([*own.writes.volumes], ", ".join(names))
+    check_room(own.writes, own.options, ", ".join(names), learned, larger=", or a larger --ssd")
+    with progress(f"wear of {names[-1]}", count_rows(own.options)) as advance:
+        found = wear_table(own.writes, own.cycles, own.options, advance, learned)
+    found = replace(found, notes=(*own.notes, *found.notes))
     if "plot" in files:
         from cachezoo.questions.wear.table import draw_wear
 
@@ -212,21 +216,30 @@ def cache_wear(
     The SSD is as large as the cache; a page takes the slot of the page that it evicts.
     """
     from cachezoo.console import progress
+    from cachezoo.policies.long import LongSimulator
     from cachezoo.policies.simulate import Simulator
     from cachezoo.questions.wear.cache import cache_tables, check_cache, page_cache_writes
     from cachezoo.questions.wear.options import USUAL_CYCLES
     from cachezoo.questions.wear.table import count_rows
     from cachezoo.questions.wear.verdict import values
     from cachezoo.sizes import Size, human_pages
+    from cachezoo.traces.long import LongTrace, is_long
     from cachezoo.traces.pages import expand_pages
+    from cachezoo.traces.read import read_files
 
     options = options_of(by, streams, op, endurance)
     check_cache(options)
     ids, cache_size = known(policy or ["lru"]), Size.parse(size)
     files = outputs(output, ("csv", "json"), [trace])
-    own = read_given(trace, fmt, option, columns, ask=not as_json, replay=True)
-    simulator = Simulator(own, expand_pages(own))
-    pages = cache_size.pages(simulator.pages.n_pages)
+    given = given_files([trace], fmt, option, columns, ask=not as_json)
+    simulator: Simulator | LongSimulator
+    if is_long(given):
+        with progress(f"reading {trace.name}", 1.0) as advance:
+            simulator = LongSimulator(LongTrace(given), advance=advance)
+    else:
+        own = read_files(given, replay=True)
+        simulator = Simulator(own, expand_pages(own))
+    pages = cache_size.pages(simulator.n_pages)
     caches = [page_cache_writes(simulator, name, pages, cycles or USUAL_CYCLES) for name in ids]
     with progress(f"wear of caches on {trace.name}", len(ids) * count_rows(options)) as advance:
         tables = cache_tables(caches, pages, options, advance)

@@ -26,7 +26,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.kernels.spatial import accesses_of, drawn_groups
 from cachezoo.kernels.stack_distance import lru_hits
-from cachezoo.policies.registry import Policy, policy
+from cachezoo.policies.registry import Policy, in_sample, policy
 from cachezoo.policies.sampling import page_seed
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.traces.sampling import SampledTrace
@@ -191,7 +191,8 @@ def sampled_curve(
     for k, part in enumerate(parts):
         if advance is not None:
             advance(len(sizes) * k / len(parts))
-        ratios = [part.miss_ratios(count, sizes, first, sample.accesses) for count in counts]
+        with in_sample(entry.id, int(sizes[0])):
+            ratios = [part.miss_ratios(count, sizes, first, sample.accesses) for count in counts]
         found[k] = ratios[0] if exact_lru is None else ratios[0] - ratios[1]
     start = np.ones(len(sizes)) if exact_lru is None else exact_lru.hit_ratio
     ratio = np.clip(start - found[0], 0.0, 1.0)

@@ -12,7 +12,7 @@ from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
 from cachezoo.traces.pages import PageAccesses, capacity_pages, percent
-from cachezoo.traces.rows import is_long, row_writer
+from cachezoo.traces.rows import is_read_in_pieces, row_writer
 from cachezoo.traces.store import paged_pieces, pages_in, read_meta, read_pages, read_trace
 from cachezoo.traces.table import Trace
 
@@ -73,7 +73,7 @@ def feature_requests(requests: Path, params: SequenceFeatures, label: BenefitLab
     Raises:
         TraceError: the trace cannot be read, or its time runs backwards.
     """
-    if is_long(requests):
+    if is_read_in_pieces(requests):
         trace_id = read_meta(requests).trace_id
         _write(paged_pieces(requests), pages_in(requests), trace_id, params, label, path)
     else:

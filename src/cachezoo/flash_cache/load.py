@@ -54,13 +54,14 @@ def load_windows(time_us: I64, problem: FlashProblem, flash: FlashPolicy, scale:
     """
     warmup = problem.first
     times = (time_us[warmup:] - time_us[warmup]) / 1e6
-    span = max(float(times[-1]), 1e-6)
-    reads = int(np.count_nonzero(problem.read[warmup:]))
+    first_us, last_us = problem.ends(time_us)
+    span = max(float(last_us - time_us[warmup]) / 1e6, 1e-6)
+    reads = problem.requests(slice(warmup, None), reads=True)
     shortest = flash.window_min_s / scale
     most = min(MAX_WINDOWS, int(span // shortest), reads // flash.window_min_reads)
     count = max(flash.min_windows, most)
     of = np.minimum((times / span * count).astype(np.int64), count - 1)
-    days = float(time_us[-1] - time_us[0]) / 1e6 * scale / DAY_S
+    days = float(last_us - first_us) / 1e6 * scale / DAY_S
     return LoadWindows(warmup, of, count, span / count, reads / count, days)
 
 
@@ -87,29 +88,32 @@ def measure(problem: FlashProblem, run: FlashRun, windows: LoadWindows, disks: i
     after = slice(windows.first, None)
     seconds, transfer = problem.disk_times(run)
     dt, write_dt = seconds * problem.read, seconds * ~problem.read
-    read, ios = problem.read[after], run.io_segments[after]
+    read = problem.read[after]
+    begun = read if problem.whole is None else read & problem.whole.begins[after]
+    ios = run.io_segments[after][begun]
     curve, write_curve = load_curve(dt, windows), load_curve(write_dt, windows)
     read_s, write_s = float(dt[after].sum()), float(write_dt[after].sum())
     prefetched = int(run.prefetched.sum(dtype=np.int64))
+    written = problem.flash_segments(run.segment_writes)
     return Load(
         read_dt=_statistics(curve),
         read_dt_mean_interval=mean_of(curve).ends,
         read_dt_constants=_statistics(load_curve(problem.constant_seconds(run) * problem.read, windows)),
         write_dt=_statistics(write_curve),
         total_dt=_statistics(curve + write_curve),
-        io_hit_ratio=1.0 - float(np.count_nonzero(ios)) / max(1, int(read.sum())),
+        io_hit_ratio=1.0 - float(np.count_nonzero(ios)) / max(1, int(begun.sum())),
         byte_hit_ratio=float(run.hits[after].sum()) / max(1, int(problem.accesses.sizes[after][read].sum())),
-        segment_writes=run.segment_writes,
+        segment_writes=written,
         writes_of_accept_all=run.segment_writes / max(1, problem.accept_all.segment_writes),
-        prefetched_segments=prefetched,
+        prefetched_segments=problem.flash_segments(prefetched),
         prefetch_accuracy=run.prefetched_used / prefetched if prefetched else None,
-        dwpd=run.segment_writes / problem.capacity / windows.days if windows.days >= 1 else None,
+        dwpd=written / problem.whole_capacity / windows.days if windows.days >= 1 else None,
         read_dt_s=read_s,
         write_dt_s=write_s,
         total_dt_s=read_s + write_s,
         transfer_share=float(transfer[after][read].sum()) / read_s if read_s > 0 else 0.0,
         utilisation=None if disks is None else _statistics((curve + write_curve) / disks),
-        evictions=run.evictions,
+        evictions=problem.flash_segments(run.evictions),
         mean_eviction_age=run.mean_eviction_age,
     )
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cachezoo.arrays import F64, I32, I64, Bool
+from cachezoo.arrays import F64, I32, I64, Bool, Room, in_memory, stretches
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.devices.analytic import disk_at_rest
 from cachezoo.devices.built_in import WDREDPRO2TB
@@ -32,10 +32,29 @@ from cachezoo.settings.flash import DiskName, EpisodeLabel, FlashPolicy
 from cachezoo.traces.clock import has_clock, time_scale
 from cachezoo.traces.table import OP_READ, Trace
 
+EVERY = slice(None)
 HORIZONS = 96  # of a controller, that a trace has at least
 GENERATIONS, GENERATION = 8, 1.0  # filters that RejectX remembers misses in, and what each takes, in capacities
 DISKS: dict[DiskName, Hdd | None] = {"wdredpro2tb": WDREDPRO2TB, "baleen": None}
 """By `policy.flash.disk`; None: the two constants."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The trace that n requests are a sample of: how many times as much there is of it as of the sample.
+
+    What a cache does to the segments that are read, and how long they take of a disk, it does to as many more of the
+    whole trace's. The disk's head comes from where the request before in the whole trace ended.
+    """
+
+    accesses: float  # to segments
+    reads: float  # of these, those that read
+    writes: float
+    segments: float  # distinct
+    begins: Bool  # [n] the part that begins its request
+    heads: I64  # [n] of `cachezoo.kernels.flash.disk_us`
+    ends_us: tuple[int, int]  # its first and last time
+    clock: bool  # whether it has one
 
 
 @dataclass(frozen=True)
@@ -66,9 +85,28 @@ class FlashProblem:
     whole_block: bool = True  # a read touches its blocks whole
     scale: float = 1.0  # recorded seconds that a second of `time` stands for
     at_least: bool = False  # where no setting of a knob comes near the budget, the next above is taken, not below
+    # What the requests are a sample of; disk-head time then is the whole trace's. All else is of the sample
+    whole: Whole | None = None
 
     def __len__(self) -> int:
         return len(self.read)
+
+    def requests(self, rows: slice = EVERY, *, reads: bool = False) -> int:
+        """Requests, or reads, among some rows; of a sample those of the whole trace that they are an estimate of."""
+        chosen = self.read[rows] if reads else np.ones(len(self.read[rows]), np.bool_)
+        if self.whole is None:
+            return int(np.count_nonzero(chosen))
+        found = int(np.count_nonzero(chosen & self.whole.begins[rows]))
+        return round(found * (self.whole.reads if reads else self.whole.accesses))
+
+    def flash_segments(self, written: int) -> int:
+        """Segments that are written to flash where so many are here; of a sample those of the whole trace."""
+        return written if self.whole is None else round(written * self.whole.reads)
+
+    @property
+    def whole_capacity(self) -> int:
+        """Segments of the cache; of a sample, of the whole trace's."""
+        return self.capacity if self.whole is None else round(self.capacity * self.whole.segments)
 
     def run(self, admit: Bool, prefetch: Prefetch | None = None) -> FlashRun:
         """Simulate one decision per request, bool[n], and what an admitted miss also fetches."""
@@ -111,9 +149,16 @@ class FlashProblem:
             filters=remembered, eviction=self.eviction, prefetch=prefetch, whole_block=self.whole_block,
         )  # fmt: skip
 
+    def ends(self, time: I64) -> tuple[int, int]:
+        """First and last of times; of a sample by the clock the whole trace's, which may begin before and go on."""
+        if self.whole is not None and self.clock:
+            return self.whole.ends_us
+        return int(time[0]), int(time[-1])
+
     def _rate(self, controller: Controller) -> WriteRate:
         """The budget by time; the horizon is of recorded time, and shorter on short traces or without a clock."""
-        span = float(max(1, self.time[-1] - self.time[0]))
+        first, last = self.ends(self.time)
+        span = float(max(1, last - first))
         horizon = controller.horizon_s / self.scale * 1e6 if self.clock else span
         return WriteRate(self.budget / span, min(span / HORIZONS, horizon), self.time)
 
@@ -127,43 +172,69 @@ class FlashProblem:
 
     def disk_times(self, run: FlashRun) -> tuple[F64, F64]:
         """float64[n] each: disk-head seconds of each request, of missing reads and of writes, and what is transfer."""
-        segment = self.geometry.segment_bytes
+        times, transfer = self._disk_times(run)
+        return self._of_whole(times), self._of_whole(transfer)
+
+    def _disk_times(self, run: FlashRun) -> tuple[F64, F64]:
+        """The same of the requests themselves."""
+        segment, room = self.geometry.segment_bytes, self.accesses.room
         if self.disk is None:
-            moved = self._segments(run) * np.int64(segment)
-            return self.constant_seconds(run), self.cost.seconds(np.zeros(len(self)), moved)
-        times, transfer = disk_us(disk_at_rest(self.disk), self.read, self.offset, self.size, run, segment)
-        return times / 1e6, transfer / 1e6
+            transfer: F64 = room(np.float64, len(self))
+            for rows in stretches(len(self)):
+                moved = self._segments(run, rows) * np.int64(segment)
+                transfer[rows] = self.cost.seconds(np.zeros(len(moved)), moved)
+            return self._constant_seconds(run), transfer
+        heads = None if self.whole is None else self.whole.heads
+        disk = disk_at_rest(self.disk)
+        times, transfer = disk_us(disk, self.read, self.offset, self.size, run, segment, heads, room)
+        times /= 1e6
+        transfer /= 1e6
+        return times, transfer
+
+    def _of_whole(self, seconds: F64) -> F64:
+        """What requests take, times as many as each stands for."""
+        if self.whole is None:
+            return seconds
+        return seconds * np.where(self.read, self.whole.reads, self.whole.writes)
 
     def constant_seconds(self, run: FlashRun) -> F64:
         """float64[n]: disk-head time of each request by the two constants."""
-        n_bytes = self._segments(run) * np.int64(self.geometry.segment_bytes)
-        return self.cost.seconds(n_bytes > 0, n_bytes)
+        return self._of_whole(self._constant_seconds(run))
 
-    def spared_seconds(self, fetched: I32) -> F64:
-        """float64[n]: what the disk is spared of each read of an episode that is admitted; 0 for writes.
+    def _constant_seconds(self, run: FlashRun) -> F64:
+        seconds: F64 = self.accesses.room(np.float64, len(self))
+        for rows in stretches(len(self)):
+            n_bytes = self._segments(run, rows) * np.int64(self.geometry.segment_bytes)
+            seeks = n_bytes > 0 if self.whole is None else (n_bytes > 0) & self.whole.begins[rows]
+            seconds[rows] = self.cost.seconds(seeks, n_bytes)
+        return seconds
+
+    def spared_seconds(self, fetched: I32, rows: slice = EVERY) -> F64:
+        """float64[k]: what the disk is spared of each read of an episode that is admitted; 0 for writes.
 
         A read that finds all it needs saves what it costs where nothing is cached. One that fetches has the same way
         to go, and moves what it fetches in place of what it asks for.
 
         Args:
-            fetched: int32[n] segments.
+            fetched: int32[k] segments.
+            rows: the k requests.
         """
-        alone, own = self._uncached
+        alone, own = (seconds[rows] for seconds in self._uncached)
         moved = fetched * np.int64(self.geometry.segment_bytes)
         if self.disk is None:
-            transfer = self.cost.seconds(np.zeros(len(self)), moved)
+            transfer = self.cost.seconds(np.zeros(len(moved)), moved)
         else:
-            transfer = hdd_transfer_us(disk_at_rest(self.disk), self.offset, moved) / 1e6
-        return np.where(fetched == 0, alone, own - transfer) * self.read
+            transfer = hdd_transfer_us(disk_at_rest(self.disk), self.offset[rows], moved) / 1e6
+        return np.where(fetched == 0, alone, own - transfer) * self.read[rows]
 
     @cached_property
     def _uncached(self) -> tuple[F64, F64]:
-        """`disk_times` where nothing is cached."""
-        return self.disk_times(self.run(np.zeros(len(self), np.bool_)))
+        """`_disk_times` where nothing is cached."""
+        return self._disk_times(self.run(self.accesses.room(np.bool_, len(self))))
 
-    def _segments(self, run: FlashRun) -> I32:
-        """int32[n]: segments that each request moves at the disk."""
-        return np.where(self.read, run.io_segments, self.accesses.sizes)
+    def _segments(self, run: FlashRun, rows: slice) -> I32:
+        """int32: segments that some requests move at the disk."""
+        return np.where(self.read[rows], run.io_segments[rows], self.accesses.sizes_of(rows))
 
 
 def flash_problem_at(
@@ -178,6 +249,7 @@ def flash_problem_at(
     whole_block: bool = True,
     share: float = 1.0,
     count: Count = SECOND_HALF,
+    room: Room = in_memory,
 ) -> FlashProblem:
     """The cache and the write budget for a part of a trace.
 
@@ -192,22 +264,28 @@ def flash_problem_at(
         whole_block: with LRU, a read touches its blocks whole.
         share: budget, as a share of what AcceptAll writes.
         count: from where on requests count; for `auto` AcceptAll fills the cache.
+        room: where what is as long as the part lies.
 
     Raises:
         TraceError: the part has no reads.
         ConfigError: nothing would be left to count, or errors of `capacity`.
     """
-    read = trace.op == OP_READ
+    read: Bool = np.equal(trace.op, OP_READ, out=room(np.bool_, len(trace)))
     if not read.any():
         message = f"{trace.meta.trace_id}: the trace has no reads, and a flash cache is filled by reads; give another"
         raise TraceError(message)
-    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry)
+    accesses = expand_segments(trace.volume.codes, trace.offset, trace.size, geometry, room)
     segments = capacity(accesses.n_segments)
-    everything = np.ones(len(read), np.bool_)
+    everything = room(np.bool_, len(read))
+    everything[:] = True
     accept_all = simulate_flash(accesses, read, everything, segments, eviction=eviction, whole_block=whole_block)
     budget, first = accept_all.segment_writes * share, count.place(len(trace), accept_all.filled_at, trace.time_us)
     clock = has_clock(trace)
-    time = trace.time_us if clock else np.arange(len(trace))
+    time = trace.time_us
+    if not clock:
+        time = room(np.int64, len(trace))
+        for rows in stretches(len(trace)):
+            time[rows] = np.arange(rows.start, rows.stop)
     return FlashProblem(
         accesses, read, trace.offset, trace.size, segments, geometry, cost, disk, eviction, accept_all, budget,
         tolerance, first, time, clock, whole_block, time_scale(trace),
@@ -220,7 +298,7 @@ def label_of(label: EpisodeLabel, category: str) -> EpisodeLabel:
     return label if own is None else EpisodeLabel(**{**dict(label), **dict(own)})
 
 
-def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> FlashProblem:
+def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy, room: Room = in_memory) -> FlashProblem:
     """`flash_problem_at`, as params.yaml has the cache."""
     return flash_problem_at(
         trace,
@@ -232,6 +310,7 @@ def flash_problem(trace: Trace, label: EpisodeLabel, flash: FlashPolicy) -> Flas
         eviction=flash.eviction,
         whole_block=flash.touch == "block",
         share=label.write_budget,
+        room=room,
     )
 
 

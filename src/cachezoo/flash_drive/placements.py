@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cachezoo.arrays import I64, U8
+from cachezoo.arrays import F64, I64, U8, Bool
 from cachezoo.errors import ConfigError
 from cachezoo.flash_drive import names
 from cachezoo.flash_drive.names import BOUNDS, BY_DRIVE, LEGACY, Kind
 from cachezoo.flash_drive.writes import NEVER, DriveWrites
 from cachezoo.kernels.autostream import multiq as queues
 from cachezoo.kernels.autostream import sfr
+from cachezoo.kernels.page_writes import find_requests, place_by_class, place_by_death, spread
 from cachezoo.kernels.placing import BY_HOST, Rule, SepBit
 from cachezoo.kernels.placing.dac import Dac
 from cachezoo.kernels.placing.foresight import Foresight
@@ -34,12 +35,16 @@ Grids = Mapping[str, Mapping[str, Sequence[Any]]]
 
 def legacy(writes: DriveWrites, streams: int = 1) -> U8:
     """One stream takes everything, as in a drive without streams."""
-    return np.zeros(len(writes.pages), np.uint8)
+    placed: U8 = writes.room(np.uint8, len(writes))
+    return placed
 
 
 def equal(writes: DriveWrites, streams: int) -> U8:
     """The drive's address space cut into equal parts, a stream each (FIOS, Sec. IV-B)."""
-    return (writes.pages.astype(np.int64) * streams // writes.footprint).astype(np.uint8)
+    placed = writes.room(np.uint8, len(writes))
+    for part in writes.spans():
+        placed[part] = writes.pages[part].astype(np.int64) * streams // writes.footprint
+    return placed
 
 
 def autostream(writes: DriveWrites, streams: int, decay: float = 8.0, chunk_bytes: int = MIB) -> U8:
@@ -59,11 +64,9 @@ def autostream(writes: DriveWrites, streams: int, decay: float = 8.0, chunk_byte
     """
     if decay <= 0:
         raise ConfigError(f"autostream with decay {decay}: it is above 0")
-    heads, begin, chunks = _heads(writes, chunk_bytes, "autostream")
-    ends = writes.address[writes.pages[np.append(heads[1:], len(writes)) - 1]] + writes.page_bytes
-    follows = np.append(False, begin[1:] == ends[:-1])
-    found = sfr(chunks, heads, follows, int(chunks.max()) + 1, decay * writes.footprint, streams)
-    return _of_requests(writes, heads, found)
+    heads, follows, chunks, count, found = _requests(writes, chunk_bytes, "autostream")
+    sfr(chunks, heads, follows, count, decay * writes.footprint, streams, found)
+    return _of_requests(writes, found)
 
 
 def multiq(writes: DriveWrites, streams: int, chunk_bytes: int = MIB) -> U8:
@@ -79,22 +82,28 @@ def multiq(writes: DriveWrites, streams: int, chunk_bytes: int = MIB) -> U8:
     Raises:
         ConfigError: chunk_bytes that cannot be.
     """
-    heads, _, chunks = _heads(writes, chunk_bytes, "multiq")
-    return _of_requests(writes, heads, queues(chunks, heads, int(chunks.max()) + 1, streams))
+    heads, _, chunks, count, found = _requests(writes, chunk_bytes, "multiq")
+    queues(chunks, heads, count, streams, found)
+    return _of_requests(writes, found)
 
 
-def _heads(writes: DriveWrites, chunk_bytes: int, policy: str) -> tuple[I64, I64, I64]:
-    """Of each request its first page write, its first byte, and the dense number of the chunk that this lies in."""
+def _requests(writes: DriveWrites, chunk_bytes: int, policy: str) -> tuple[I64, Bool, I64, int, U8]:
+    """Of each request what `find_requests` finds, how many chunks there are, and room for its stream."""
     if chunk_bytes < writes.page_bytes or chunk_bytes % writes.page_bytes:
         raise ConfigError(f"{policy} with chunk_bytes {chunk_bytes}: it is a multiple of {writes.page_bytes}")
-    heads = np.flatnonzero(writes.begins)
-    begin = writes.address[writes.pages[heads]]
-    return heads, begin, np.unique(begin // chunk_bytes, return_inverse=True)[1]
+    number = np.unique(writes.address // chunk_bytes, return_inverse=True)[1]
+    count = int(np.count_nonzero(writes.begins))
+    heads, follows, chunks = (writes.room(dtype, count) for dtype in (np.int64, np.bool_, np.int64))
+    find_requests(writes.pages, writes.begins, writes.address, writes.page_bytes, number, heads, follows, chunks)
+    writes.passed()
+    return heads, follows, chunks, int(number.max()) + 1, writes.room(np.uint8, count)
 
 
-def _of_requests(writes: DriveWrites, heads: I64, found: U8) -> U8:
+def _of_requests(writes: DriveWrites, found: U8) -> U8:
     """Each page write's stream, of those of requests."""
-    placed: U8 = np.repeat(found, np.diff(np.append(heads, len(writes))))
+    placed: U8 = writes.room(np.uint8, len(writes))
+    spread(writes.begins, found, placed)
+    writes.passed()
     return placed
 
 
@@ -120,19 +129,27 @@ def oracle(
     """
     if streams < 2:
         raise ConfigError(f"oracle with {streams} stream: from 2 on what dies early is apart from what dies late")
-    dies = np.flatnonzero(writes.lifetimes != NEVER)
-    life = writes.lifetimes[dies]
-    found = np.full(len(writes), streams - 1, np.uint8)
+    found, later = writes.room(np.uint8, len(writes)), writes.room(np.int64, len(writes))
+    found[:] = streams - 1
     windows = {"lifetime": 0, "death": streams - 1, "both": (streams - 1) // 2}[rule]
     length = max(1, round(share * writes.footprint))
-    ends, begins = (dies + life) // length, dies // length
-    near = ends - begins < windows
-    found[dies[near]] = ends[near] % max(windows, 1)
-    classes, far = streams - 1 - windows, life[~near]
-    if classes and len(far):
-        bounds = np.quantile(far, np.arange(1, classes) / classes)
-        found[dies[~near]] = windows + np.searchsorted(bounds, far, side="left")
+    far = place_by_death(writes.lifetimes, NEVER, length, windows, found, later)
+    classes = streams - 1 - windows
+    if classes and far:
+        bounds = _quantiles(later[:far], np.arange(1, classes) / classes)
+        place_by_class(writes.lifetimes, NEVER, length, windows, bounds, found)
+    writes.passed()
     return found
+
+
+def _quantiles(values: I64, shares: F64) -> F64:
+    """As `numpy.quantile`, but in no more memory than the values, which change their order."""
+    places = (len(values) - 1) * shares
+    low = np.floor(places).astype(np.int64)
+    high = np.minimum(low + 1, len(values) - 1)
+    values.partition(np.union1d(low, high))
+    ends = zip(values[low], values[high], places - low, strict=True)
+    return np.array([np.quantile([begin, end], share) for begin, end, share in ends])
 
 
 PLACEMENTS: Mapping[str, Callable[..., U8]] = {

@@ -173,17 +173,17 @@ def wear(
     if rule.streams:
         settings = settings.model_copy(update={"copies": "keep"})  # the rule says where copies go
     drive = drive_for(writes, settings, n_streams, seed)
-    pages = writes.pages[: part.stop]
-    placed = None if streams is None or rule.streams else streams[: part.stop]
-    bounds, trim = part.start + np.arange(blocks + 1, dtype=np.int64) * n // blocks, None
+    pages, trim, stop = writes.pages, None, part.stop
+    placed = None if rule.streams else streams
+    bounds = part.start + np.arange(blocks + 1, dtype=np.int64) * n // blocks
     if settings.trims and writes.trims is not None:
-        at = writes.trims.at[: np.searchsorted(writes.trims.at, part.stop, side="right")]
-        pages = np.insert(pages, at, writes.trims.pages[: len(at)])
-        placed = None if placed is None else np.insert(placed, at, 0)
-        trim = np.zeros(len(pages), np.bool_)
-        trim[at + np.arange(len(at))] = True
-        bounds = bounds + np.searchsorted(at, bounds)
-    run = run_ftl(pages, placed, drive, bounds=bounds, trim=trim, rule=rule)
+        pages, trim, placed = writes.heeded(placed)
+        stop += int(np.searchsorted(writes.trims.at, stop, side="right"))
+        bounds = bounds + np.searchsorted(writes.trims.at, bounds)
+    run = run_ftl(
+        pages[:stop], None if placed is None else placed[:stop], drive, bounds=bounds,
+        trim=None if trim is None else trim[:stop], rule=rule, room=writes.room, passed=writes.passed,
+    )  # fmt: skip
     return Wear(
         host=run.host,
         copied=run.copied,

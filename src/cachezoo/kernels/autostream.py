@@ -15,7 +15,7 @@ NEVER = np.iinfo(np.int64).max
 
 
 @njit
-def sfr(chunks: I64, at: I64, follows: Bool, n_chunks: int, decay: float, streams: int) -> U8:
+def sfr(chunks: I64, at: I64, follows: Bool, n_chunks: int, decay: float, streams: int, found: U8) -> None:
     """The stream of each of r write requests.
 
     One that follows the request before by address goes where that went, and its chunk is not touched. Any other halves
@@ -29,10 +29,10 @@ def sfr(chunks: I64, at: I64, follows: Bool, n_chunks: int, decay: float, stream
         n_chunks: chunks.
         decay: page writes in which a count halves, above 0.
         streams: that there are, at least 1.
+        found: uint8[r], written.
     """
     count = np.zeros(n_chunks)
     last = np.zeros(n_chunks, np.int64)
-    found = np.zeros(chunks.size, np.uint8)
     for i in range(chunks.size):
         if follows[i]:
             found[i] = found[i - 1]
@@ -46,11 +46,10 @@ def sfr(chunks: I64, at: I64, follows: Bool, n_chunks: int, decay: float, stream
             left /= 2.0
             stream += 1
         found[i] = stream
-    return found
 
 
 @njit
-def multiq(chunks: I64, at: I64, n_chunks: int, streams: int) -> U8:
+def multiq(chunks: I64, at: I64, n_chunks: int, streams: int, found: U8) -> None:
     """The stream of each of r write requests: the queue that its chunk is in when it comes.
 
     A write puts its chunk at the end of the queue of log2 of the chunk's writes, rounded down, the last at most. The
@@ -69,11 +68,11 @@ def multiq(chunks: I64, at: I64, n_chunks: int, streams: int) -> U8:
         at: int64[r] likewise.
         n_chunks: chunks.
         streams: that there are, a queue each, at least 1.
+        found: uint8[r], written.
     """
     before, after = links(n_chunks, streams)
     queue = np.full(n_chunks, NONE, np.int64)
     count, last, expires = np.zeros(n_chunks, np.int64), np.zeros(n_chunks, np.int64), np.zeros(n_chunks, np.int64)
-    found = np.zeros(chunks.size, np.uint8)
     hottest, most, life = NONE, 0, NEVER
     for i in range(chunks.size):
         chunk, now = chunks[i], at[i]
@@ -104,4 +103,3 @@ def multiq(chunks: I64, at: I64, n_chunks: int, streams: int) -> U8:
                     top -= 1
                 hottest = after[n_chunks + top]
                 most = count[hottest]
-    return found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import F32, F64, I32, I64, U8, U16, U64, Bool
+from cachezoo.arrays import F32, F64, I32, I64, MOST_NUMBERED, U8, U16, U64, Bool
 from cachezoo.kernels.jit import njit
 
 # A stretch of chunk keys is the part of a bitmap that is kept where anything in it is written: 4,096 chunks, 128 MiB.
@@ -140,7 +140,7 @@ def number_chunks(first: I64, count: U16) -> tuple[I64, I32]:
         int64[m] the keys, ascending, and int32[n] the number of each write's first chunk in them.
 
     Raises:
-        OverflowError: more than 2**31 - 1 chunks.
+        OverflowError: more than `MOST_NUMBERED` chunks.
     """
     spread = (first + (count - np.uint16(1))) >> STRETCH_BITS
     spread -= first >> STRETCH_BITS
@@ -151,8 +151,8 @@ def number_chunks(first: I64, count: U16) -> tuple[I64, I32]:
     _mark(first, count, stretches, words)
     ranks = np.empty(words.shape, np.int64)
     total = _ranks(words, ranks)
-    if total > np.iinfo(np.int32).max:
-        raise OverflowError(f"{total} chunks are written, at most {np.iinfo(np.int32).max} can be numbered")
+    if total > MOST_NUMBERED:
+        raise OverflowError(f"{total} chunks are written, at most {MOST_NUMBERED} can be numbered")
     keys, ids = np.empty(total, np.int64), np.empty(len(first), np.int32)
     _list(words, stretches, keys)
     _number(first, stretches, words, ranks, ids)

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64, Bool
+from cachezoo.arrays import F64, I32, I64, Bool, stretches
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.segments import SegmentAccesses
+
+EVERY = slice(None)
+DIGITS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -60,23 +63,40 @@ class Episodes:
     def __len__(self) -> int:
         return len(self.first)
 
-    @property
-    def timespan(self) -> I64:
-        """int64[e]: last - first read, in requests."""
-        return self.last.astype(np.int64) - self.first
+    def timespan(self, part: slice = EVERY) -> I64:
+        """int64[e]: last - first read, in requests, of some episodes."""
+        return self.last[part].astype(np.int64) - self.first[part]
+
+
+@njit
+def _count(block: I32, read: Bool, age: int, n_blocks: int) -> int:
+    """How many episodes there are."""
+    block_last = np.full(n_blocks, -1, np.int32)
+    count = 0
+    for i in range(len(block)):
+        if read[i]:
+            b = block[i]
+            count += block_last[b] < 0 or i - block_last[b] > age
+            block_last[b] = i
+    return count
 
 
 @njit
 def _episodes(
-    start: I64, segment: I32, own: I32, block: I32, first: I32, read: Bool, age: int, before: int, sizes: I64
-) -> tuple[I32, I32, I32, I32, I32, I32]:
+    requests: tuple[I64, I32, I32, I32, I32, Bool],
+    age: int,
+    before: int,
+    sizes: I64,
+    rows: tuple[I32, I32, I32],
+    reads_of: tuple[I32, I32, I32, I64],
+    segments_of: tuple[I32, I32, I32, I64, I32],
+) -> None:
+    """Fill in the columns of `Episodes`, whose arrays of episodes are 0."""
+    start, segment, own, block, first, read = requests
+    episode, index, fetched = rows
+    begins, last, accesses, asked = reads_of
+    distinct, low, high, written, misses = segments_of
     n = len(block)
-    episode = np.full(n, -1, np.int32)
-    index = np.full(n, -1, np.int32)
-    fetched = np.zeros(n, np.int32)
-    distinct = np.zeros(n, np.int32)
-    low = np.zeros(n, np.int32)
-    high = np.zeros(n, np.int32)
     current = np.full(sizes[2], -1, np.int32)
     block_last = np.zeros(sizes[2], np.int32)
     reads = np.zeros(sizes[2], np.int32)
@@ -85,6 +105,7 @@ def _episodes(
     member = np.full(sizes[1], -1, np.int32)
     count = 0
     for i in range(n):
+        episode[i], index[i] = -1, -1
         if not read[i]:
             for j in range(start[i], start[i + 1]):
                 wrote[segment[j]] = i
@@ -102,6 +123,10 @@ def _episodes(
         if index[i] < before:
             continue
         episode[i] = e
+        begins[e] = i if index[i] == before else begins[e]
+        last[e] = i
+        accesses[e] += 1
+        asked[e] += start[i + 1] - start[i]
         low[e] = first[i] if index[i] == before else min(low[e], first[i])
         high[e] = max(high[e], end)
         for j in range(start[i], start[i + 1]):
@@ -113,7 +138,8 @@ def _episodes(
             elif i - touched[o] > age or wrote[segment[j]] > touched[o]:
                 fetched[i] += 1
             touched[o] = i
-    return episode, index, fetched, distinct[:count].copy(), low[:count].copy(), high[:count].copy()
+        written[e] += fetched[i]
+        misses[e] += fetched[i] > 0
 
 
 @dataclass(frozen=True)
@@ -127,12 +153,21 @@ class RangeCosts:
 
 @njit
 def _range_costs(
-    start: I64, placed: I32, own: I32, rows: tuple[I32, I32, I32, I32], ranges: tuple[I32, I32], age: int, sizes: I64
-) -> I32:
+    start: I64,
+    placed: I32,
+    own: I32,
+    rows: tuple[I32, I32, I32, I32],
+    ranges: tuple[I32, I32],
+    age: int,
+    sizes: I64,
+    fetches: I32,
+    written: I64,
+    misses: I32,
+) -> None:
+    """Fill in the columns of `RangeCosts`, which are 0."""
     block, first, episode, index_in = rows
     low, high = ranges
     n_segments, n_own, n_places, per_block = sizes
-    fetches = np.zeros(len(block), np.int32)
     wrote = np.full(n_places, -1, np.int32)
     # By place in the block, then by own id for what lies beyond it, as the episodes' own segments are kept apart.
     touched = np.full(n_places + n_own - n_segments, -1, np.int32)
@@ -155,14 +190,15 @@ def _range_costs(
             touched[o] = i
         if fetched == 0:
             continue
-        for index in range(low[e], high[e]):
+        for index in range(low[e], min(high[e], per_block)):
             o = block[i] * per_block + index
             if (index < first[i] or index >= end) and (member[o] != e or i - touched[o] > age or wrote[o] > touched[o]):
                 member[o] = e
                 touched[o] = i
                 fetched += 1
         fetches[i] = fetched
-    return fetches
+        written[e] += fetched
+        misses[e] += 1
 
 
 def range_costs(accesses: SegmentAccesses, episodes: Episodes) -> RangeCosts:
@@ -173,17 +209,13 @@ def range_costs(accesses: SegmentAccesses, episodes: Episodes) -> RangeCosts:
     """
     sizes = np.array([accesses.n_segments, accesses.n_own, accesses.n_places, accesses.per_block], np.int64)
     rows = (accesses.block, accesses.first, episodes.episode, episodes.index)
-    ranges = (episodes.low, np.minimum(episodes.high, accesses.per_block).astype(np.int32))
-    fetched = _range_costs(accesses.start, accesses.placed, accesses.own, rows, ranges, episodes.age, sizes)
-    return RangeCosts(fetched, *_of_episodes(episodes.episode, fetched, len(episodes)))
-
-
-def _of_episodes(episode: I32, fetched: I32, total: int) -> tuple[I64, I32]:
-    """int64[e] segments fetched and int32[e] reads that fetch anything, from what each of n reads fetches."""
-    rows = np.flatnonzero(fetched)
-    of = episode[rows]
-    written = np.bincount(of, fetched[rows], minlength=total).astype(np.int64)
-    return written, np.bincount(of, minlength=total).astype(np.int32)
+    room, total = accesses.room, len(episodes)
+    costs = RangeCosts(room(np.int32, len(accesses)), room(np.int64, total), room(np.int32, total))
+    _range_costs(
+        accesses.start, accesses.placed, accesses.own, rows, (episodes.low, episodes.high), episodes.age, sizes,
+        costs.fetched, costs.written, costs.misses,
+    )  # fmt: skip
+    return costs
 
 
 def find_episodes(accesses: SegmentAccesses, read: Bool, age: int, before: int = 0) -> Episodes:
@@ -204,31 +236,88 @@ def find_episodes(accesses: SegmentAccesses, read: Bool, age: int, before: int =
     if len(read) != len(accesses):
         raise ConfigError(f"read has {len(read)} rows where the accesses have {len(accesses)}")
     sizes = np.array([accesses.n_segments, accesses.n_own, accesses.n_blocks], np.int64)
-    episode, index, fetched, distinct, low, high = _episodes(
-        accesses.start, accesses.segment, accesses.own, accesses.block, accesses.first, read, age, before, sizes
-    )
-    total = len(distinct)
-    rows = np.flatnonzero(episode >= 0)
-    of = episode[rows]
-    first = np.zeros(total, np.int32)
-    first[of[::-1]] = rows[::-1]
-    last = np.zeros(total, np.int32)
-    last[of] = rows
-    written, misses = _of_episodes(episode, fetched, total)
+    total = _count(accesses.block, read, age, accesses.n_blocks)
+
+    def ints(length: int) -> I32:
+        return accesses.room(np.int32, length)
+
+    def longs() -> I64:
+        return accesses.room(np.int64, total)
+
+    rows = episode, index, fetched = ints(len(read)), ints(len(read)), ints(len(read))
+    reads_of = first, last, reads, touched = ints(total), ints(total), ints(total), longs()
+    segments_of = distinct, low, high, written, misses = ints(total), ints(total), ints(total), longs(), ints(total)
+    requests = (accesses.start, accesses.segment, accesses.own, accesses.block, accesses.first, read)
+    _episodes(requests, age, before, sizes, rows, reads_of, segments_of)
+    still: Bool = accesses.room(np.bool_, total)
+    for part in stretches(total):
+        still[part] = len(read) - 1 - last[part] <= age
     return Episodes(
         episode=episode,
         index=index,
         fetched=fetched,
         first=first,
         last=last,
-        accesses=np.bincount(of, minlength=total).astype(np.int32),
-        touched=np.bincount(of, accesses.sizes[rows], minlength=total).astype(np.int64),
+        accesses=reads,
+        touched=touched,
         distinct=distinct,
         low=low,
         high=high,
         written=written,
         misses=misses,
-        open=len(read) - 1 - last <= age,
+        open=still,
         age=age,
         before=before,
     )
+
+
+@njit
+def add_up(values: F64, episode: I32, sums: F64) -> None:
+    """Add what rows have to the sums of their episodes, in order; -1 is none."""
+    for i in range(len(episode)):
+        if episode[i] >= 0:
+            sums[episode[i]] += values[i]
+
+
+@njit
+def best_first(score: F64, written: I64, most: int, budget: float) -> tuple[int, float, int]:
+    """The episodes of a score above 0, best first, ties by time: as many as are allowed, and as their writes are.
+
+    The bits of a positive number rise with it. So the score of the last one taken is found by 16 bits after the other,
+    from counts of the episodes by these, and no order as long as the trace is made.
+
+    Args:
+        score: float64[e].
+        written: int64[e] segments.
+        most: how many episodes.
+        budget: how many segments.
+
+    Returns:
+        How many are taken, and which: those of more than a score, and of this score those before an episode.
+    """
+    bits = score.view(np.int64)
+    known, taken, spent = 0, 0, 0
+    for shift in (48, 32, 16, 0):
+        counts, weights = np.zeros(DIGITS, np.int64), np.zeros(DIGITS, np.int64)
+        for e in range(len(score)):
+            if score[e] > 0.0 and (shift == 48 or bits[e] >> (shift + 16) == known):
+                digit = bits[e] >> shift & (DIGITS - 1)
+                counts[digit] += 1
+                weights[digit] += written[e]
+        digit = DIGITS - 1
+        while digit >= 0 and taken + counts[digit] <= most and spent + weights[digit] <= budget:
+            taken += counts[digit]
+            spent += weights[digit]
+            digit -= 1
+        if digit < 0:  # all of them
+            return taken, 0.0, 0
+        known = known << 16 | digit
+    least, end = 0.0, 0
+    for e in range(len(score)):
+        if score[e] > 0.0 and bits[e] == known:
+            least, end = score[e], e
+            if taken + 1 > most or spent + written[e] > budget:
+                break
+            taken += 1
+            spent += written[e]
+    return taken, least, end

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from cachezoo.arrays import F64, I32, I64, Bool
+from cachezoo.arrays import F64, I32, I64, Bool, Room, in_memory, stretches
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.admit import bloom
 from cachezoo.kernels.admit.draws import draw
@@ -53,6 +53,7 @@ Memory = Literal["recency", "filters", "queue"]
 """Of RejectX, see `simulate_rejectx`."""
 BLOOM_BITS, BLOOM_LEAST = 10.0, 1 << 10  # bits of a filter for each segment that it takes, and for so many at least
 ABSENT = -1  # in `after`, of a segment that is not resident
+ONWARDS, AS_LEFT = -1, -2  # in the heads of `disk_us`
 
 
 @dataclass(frozen=True)
@@ -129,14 +130,14 @@ def _simulate(
     whole_block: bool,
     note_slots: bool,
     control: tuple[F64, I64, F64, F64, F64],
-) -> tuple[I32, I32, I32, I32, I32, I64, I32, F64]:
+    rows: tuple[I32, I32, I32, I32, I32],
+) -> tuple[I64, I32, F64]:
+    """Fill in what each request did, arrays of 0: `FlashRun` from `io_segments` to `prefetched`."""
+    io_segments, io_first, hits, written, prefetched = rows
     start, segment, read, admit = requests
     block, first, range_low, range_high = prefetch
     score, time, rules, state, mass = control
-    n = len(read)
-    io_segments, io_first = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    hits, written = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    prefetched = np.zeros(len(block), np.int32)
+    n, ranged = len(read), len(range_low) > 0
     # Of the arrays below only `after` is written at once: a trace may touch few of the segments that it could.
     by_block = whole_block and kind == LRU
     n_blocks = n_ids // per_block if by_block else 0
@@ -235,7 +236,7 @@ def _simulate(
         if absent == 0:
             continue
         more = accepted
-        if per_block > 0 and accepted > 0 and (hits[i] > 0 or not on_partial):
+        if ranged and accepted > 0 and (hits[i] > 0 or not on_partial):
             end = first[i] + int(start[i + 1] - start[i])
             io_low, io_high = low, high
             for index in range(range_low[i], range_high[i]):
@@ -293,16 +294,18 @@ def _simulate(
         elif controlled:
             settle(rules, state, mass, time[i], more)
     totals = np.array([prefetched_used, filled_at, evictions, age_sum])
-    return io_segments, io_first, hits, written, prefetched, totals, slots[:noted], thresholds
+    return totals, slots[:noted], thresholds
 
 
 def _check_prefetch(prefetch: Prefetch, n: int, per_block: int) -> None:
     low, high = prefetch.low, prefetch.high
     if not len(low) == len(high) == n:
         raise ConfigError(f"prefetch has {len(low)} low and {len(high)} high bounds where the accesses have {n} rows")
-    wrong = np.flatnonzero((low < high) & ((low < 0) | (high > per_block)))
-    if len(wrong):
-        row = int(wrong[0])
+    for part in stretches(n):
+        wrong = np.flatnonzero((low[part] < high[part]) & ((low[part] < 0) | (high[part] > per_block)))
+        if not len(wrong):
+            continue
+        row = part.start + int(wrong[0])
         raise ConfigError(f"prefetch of row {row}, segments {low[row]} to {high[row]}: a block has 0 to {per_block}")
 
 
@@ -325,31 +328,32 @@ def _run(
         raise ConfigError(f"flash eviction {eviction}: it is one of {', '.join(EVICTIONS)}")
     if not len(read) == len(admit) == len(accesses):
         raise ConfigError(f"read has {len(read)} rows and admit {len(admit)} where the accesses have {len(accesses)}")
-    fetched = prefetch
-    if whole_block and fetched is None:  # what is resident of a block is found by place
-        fetched = Prefetch(np.zeros(len(read), np.int32), np.zeros(len(read), np.int32))
     none = np.zeros(0, np.int32)
     segment, n_ids, ranges, per_block, on_partial = accesses.segment, accesses.n_segments, (none,) * 4, 0, False
-    if fetched is not None:
-        _check_prefetch(fetched, len(accesses), accesses.per_block)
+    if prefetch is not None or whole_block:  # what is resident of a block is found by place
         segment, n_ids, per_block = accesses.placed, accesses.n_places, accesses.per_block
-        low, high = fetched.low.astype(np.int32), fetched.high.astype(np.int32)
-        ranges, on_partial = (accesses.block, accesses.first, low, high), fetched.on_partial
+    if prefetch is not None:
+        _check_prefetch(prefetch, len(accesses), accesses.per_block)
+        low, high = (ends.astype(np.int32, copy=False) for ends in (prefetch.low, prefetch.high))
+        ranges, on_partial = (accesses.block, accesses.first, low, high), prefetch.on_partial
     if control is not None and len(control[1]) != len(read):
         raise ConfigError(f"the write rate has {len(control[1])} times where read has {len(read)} rows")
     if control is None:
         control = (np.zeros(0), np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
     requests, kind = (accesses.start, segment, read, admit), EVICTIONS.index(eviction)
-    io_segments, io_first, hits, written, prefetched, totals, slots, thresholds = _simulate(
-        requests, reject, blooms, capacity, n_ids, kind, ranges, per_block, on_partial, whole_block, note_slots, control
-    )
+    io_segments, io_first, hits, written, prefetched = (accesses.room(np.int32, len(read)) for _ in range(5))
+    rows = (io_segments, io_first, hits, written, prefetched)
+    totals, slots, thresholds = _simulate(
+        requests, reject, blooms, capacity, n_ids, kind, ranges, per_block, on_partial, whole_block, note_slots,
+        control, rows,
+    )  # fmt: skip
     used, filled_at, evictions, age_sum = totals.tolist()
     return FlashRun(
         io_segments=io_segments,
         io_first=io_first,
         hits=hits,
         written=written,
-        prefetched=prefetched if fetched is not None else np.zeros(len(read), np.int32),
+        prefetched=prefetched,
         prefetched_used=used,
         filled_at=filled_at,
         evictions=evictions,
@@ -546,14 +550,21 @@ def simulate_controlled_rejectx(
 
 @njit
 def _disk_us(
-    disk: Disk, requests: tuple[Bool, I64, I64], run: tuple[I32, I32, I32], segment_bytes: int
-) -> tuple[F64, F64]:
+    disk: Disk,
+    requests: tuple[Bool, I64, I64],
+    heads: I64,
+    run: tuple[I32, I32, I32],
+    segment_bytes: int,
+    found: tuple[F64, F64],
+) -> None:
     read, offset, size = requests
     io_segments, io_first, written = run
-    times, transfer = np.zeros(len(read)), np.zeros(len(read))
+    times, transfer = found
     now = 0.0
     for i in range(len(read)):
         start, end = offset[i], offset[i] + size[i]
+        if heads.size and heads[i] >= 0:
+            disk.head = heads[i] % disk.capacity
         if read[i]:
             if io_segments[i] == 0:
                 continue
@@ -563,13 +574,17 @@ def _disk_us(
                 start, end = low, high
             else:
                 start, end = max(start, low), min(end, high)
+        if heads.size and (heads[i] == ONWARDS or (heads[i] >= 0 and abs(start - heads[i]) < segment_bytes)):
+            disk.head = start % disk.capacity
         times[i] = serve(disk, start, end - start, not read[i], now)
         transfer[i] = (end - start) / rate_at(disk, start % disk.capacity)
         now += times[i]
-    return times, transfer
 
 
-def disk_us(disk: Disk, read: Bool, offset: I64, size: I64, run: FlashRun, segment_bytes: int) -> tuple[F64, F64]:
+def disk_us(
+    disk: Disk, read: Bool, offset: I64, size: I64, run: FlashRun, segment_bytes: int, heads: I64 | None = None,
+    room: Room = in_memory,
+) -> tuple[F64, F64]:  # fmt: skip
     """What reaches the disk behind a run of n requests, on a model of it, back to back in their order.
 
     What goes to flash is fetched in whole segments, from the first to the last that is missing. A request that passes
@@ -582,14 +597,24 @@ def disk_us(disk: Disk, read: Bool, offset: I64, size: I64, run: FlashRun, segme
         size: int64[n] bytes.
         run: what the cache did.
         segment_bytes: of a segment.
+        heads: int64[n], of requests that are a sample: where the disk's head is when each comes, in bytes; `ONWARDS`:
+            where it moves the disk, `AS_LEFT`: where the one before in the sample left it. None: always the latter.
+            Less than a segment away it is there: what was before may have been fetched in whole segments.
+        room: where what is returned lies.
 
     Returns:
         float64[n] µs each: of a request on the disk, 0 where the cache serves it, and what of it is transfer.
     """
-    times: tuple[F64, F64] = _disk_us(
-        disk, (read, offset, size), (run.io_segments, run.io_first, run.written), segment_bytes
+    found: tuple[F64, F64] = room(np.float64, len(read)), room(np.float64, len(read))
+    _disk_us(
+        disk,
+        (read, offset, size),
+        np.zeros(0, np.int64) if heads is None else heads,
+        (run.io_segments, run.io_first, run.written),
+        segment_bytes,
+        found,
     )
-    return times
+    return found
 
 
 def coin_flips(n: int, seed: int) -> F64:

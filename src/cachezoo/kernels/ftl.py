@@ -11,12 +11,13 @@ ATC 2008, Sec. 3.5, which the SSD module of DiskSim holds. The sources of the ot
 `Victim` and `Copies`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64, U8, Bool
+from cachezoo.arrays import I32, I64, MOST_NUMBERED, U8, Bool, Room, in_memory
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.ftl_steps import (
     APART,
@@ -92,6 +93,10 @@ Copies = Literal["keep", "shared", "apart"]
 COPIES: dict[Copies, int] = {"keep": KEEP, "shared": SHARED, "apart": APART}
 
 
+AT_ONCE = 1 << 22
+"""Writes that a drive is given at a time."""
+
+
 def open_blocks(streams: int, copies: Copies) -> int:
     """Blocks that are open at once, for what the host writes to so many streams and for copies."""
     return {"keep": streams, "shared": streams + 1, "apart": 2 * streams}[copies]
@@ -122,7 +127,7 @@ class FlashDrive:
                 raise ConfigError(f"a drive with {name} {getattr(self, name)}: it is at least {least}")
         if self.open_blocks > 256:
             raise ConfigError(f"a drive with {self.open_blocks} streams: it has at most 256")
-        if self.blocks << _shift(self.pages_per_block) > np.iinfo(np.int32).max:
+        if self.blocks << _shift(self.pages_per_block) > MOST_NUMBERED:
             message = f"a drive with {self.blocks} blocks of {self.pages_per_block} pages: they are too many to number"
             raise ConfigError(message)
         room = self.blocks - self.gc_free_blocks - self.open_blocks
@@ -225,8 +230,10 @@ def run_ftl(
     trim: Bool | None = None,
     prefill: bool = True,
     rule: Rule = BY_HOST,
+    room: Room = in_memory,
+    passed: Callable[[], None] | None = None,
 ) -> FtlRun:
-    """Run a drive over n page writes and trims of the host.
+    """Run a drive over n page writes and trims of the host; its own state grows with its pages, not with these.
 
     Args:
         pages: int32[n] flash pages, in the order in which the drive gets them.
@@ -236,6 +243,8 @@ def run_ftl(
         trim: bool[n], True where the host gives the page up in place of writing it.
         prefill: write every page once before, by address and in the rule's stream for that (0); uncounted.
         rule: which stream writes and copies go to.
+        room: makes columns as long as the writes, for rules that know the future.
+        passed: called after each `AT_ONCE` writes.
 
     Raises:
         ConfigError: pages or streams that the drive lacks, lengths that differ, bounds that do not rise, or a drive of
@@ -260,11 +269,11 @@ def run_ftl(
     )
     fill, write = FOR_SCHEMES if rule.streams else FOR_HOST
     flash, placing = _new(drive), rule.start(drive.logical_pages, drive.blocks)
-    named = np.zeros(len(pages), np.uint8) if streams is None else streams
     trims = np.zeros(0, np.bool_) if trim is None else trim
     death = first = np.zeros(0, np.int64)
     if rule.knows:
-        death, first = deaths(pages, trims, drive.logical_pages, drive.logical_pages if prefill else 0)
+        death = room(np.int64, len(pages))
+        first = deaths(pages, trims, drive.logical_pages, drive.logical_pages if prefill else 0, death)
     if prefill:
         begin = flash.numbers[CHANCE] % drive.logical_pages if drive.seed else 0
         fill(flash, shape, placing, rule.fills, first, int(begin))
@@ -273,10 +282,14 @@ def run_ftl(
     erased = np.zeros(intervals + 2, np.int64)
     ends = np.concatenate([[0], bounds, [len(pages)]])
     for i in range(intervals + 2):
-        part = slice(ends[i], ends[i + 1])
         before = int(flash.numbers[ERASED])
-        # A column that there is none of is empty, and so is each part of it.
-        write(flash, shape, placing, pages[part], named[part], trims[part], death[part], counts[i])
+        for low in range(ends[i], ends[i + 1], AT_ONCE):
+            part = slice(low, min(low + AT_ONCE, ends[i + 1]))
+            named = np.zeros(part.stop - low, np.uint8) if streams is None else streams[part]
+            # A column that there is none of is empty, and so is each part of it.
+            write(flash, shape, placing, pages[part], named, trims[part], death[part], counts[i])
+            if passed is not None:
+                passed()
         erased[i] = flash.numbers[ERASED] - before
     counted = counts[1:-1]
     return FtlRun(

@@ -8,7 +8,7 @@ them, so that the loops read as they run; each composition is compiled once, wit
 from typing import Any
 
 from cachezoo.arrays import I32, U8
-from cachezoo.kernels.near import AHEAD
+from cachezoo.kernels.near import AHEAD, SOON
 from cachezoo.kernels.outcome import (
     ADMITTED,
     AROUND,
@@ -66,6 +66,11 @@ def near(state: State, page: int) -> Any:  # noqa: ANN401 - whatever it finds th
     raise NotImplementedError
 
 
+def soon(state: State, page: int) -> Any:  # noqa: ANN401 - whatever it finds there
+    """Eviction: the same of a page that `near` was given before, whose turn comes in `SOON` accesses."""
+    raise NotImplementedError
+
+
 def run(page_ids: I32, state: State, outcome: U8) -> None:
     """Admit everything, a page at a time, and report hits alone: the fast loop.
 
@@ -105,6 +110,7 @@ def simulate(page_ids: I32, flags: U8, state: State, admission: State, span: tup
         flag = flags[i]
         if far() and i + AHEAD < span[1]:
             near(state, page_ids[i + AHEAD])
+            soon(state, page_ids[i + SOON])
         victim[at] = NONE
         outcome[at] = BYPASSED
         if flag & REQUEST:

@@ -12,18 +12,18 @@ from functools import cached_property
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64
+from cachezoo.arrays import I32, I64, MOST_NUMBERED, Room, in_memory, stretches
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.step import unlocked
 
+EVERY = slice(None)
 SEGMENT_BITS = 50
 MAX_VOLUMES = 1 << (63 - SEGMENT_BITS)
 FIRST_CAPACITY = 1 << 10
 AT_ONCE = 1 << 20  # keys that are numbered before Ctrl-C is heeded
 TOGETHER = 64  # keys that are looked up together
 WORD = 32
-MOST_IDS = MOST_PLACES = int(np.iinfo(np.int32).max)
 HALF = 0xFFFFFFFF
 LOW_FACTOR, HIGH_FACTOR = (
     0x61C88647,
@@ -71,6 +71,7 @@ class SegmentAccesses:
         n_segments, n_own, n_blocks: numbers of ids.
         per_block: segments to a block.
         n_places: places in all.
+        room: where these lie, and what else is as long as the requests.
     """
 
     start: I64
@@ -84,6 +85,7 @@ class SegmentAccesses:
     n_blocks: int
     per_block: int
     n_places: int
+    room: Room = in_memory
 
     def __len__(self) -> int:
         return len(self.block)
@@ -91,7 +93,11 @@ class SegmentAccesses:
     @property
     def sizes(self) -> I32:
         """int32[n]: segments of each request."""
-        return np.diff(self.start).astype(np.int32)
+        return self.sizes_of(EVERY)
+
+    def sizes_of(self, rows: slice) -> I32:
+        """The same of some requests."""
+        return (self.start[1:][rows] - self.start[:-1][rows]).astype(np.int32)
 
     @cached_property
     def placed(self) -> I32:
@@ -100,13 +106,16 @@ class SegmentAccesses:
         Raises:
             TraceError: the blocks have more places than int32 ids can number.
         """
-        if self.n_places > MOST_PLACES:
+        if self.n_places > MOST_NUMBERED:
             message = (
                 f"{self.n_places} segments in the trace's blocks are more than int32 ids can number; "
                 "sample the trace or take smaller blocks"
             )
             raise TraceError(message)
-        return self.place[self.segment]
+        placed: I32 = self.room(np.int32, len(self.segment))
+        for part in stretches(len(placed)):
+            placed[part] = self.place[self.segment[part]]
+        return placed
 
 
 @njit
@@ -192,7 +201,7 @@ class IdTable:
     @property
     def room(self) -> int:
         """How many keys it holds before it grows to twice the slots; each slot takes 12 bytes."""
-        return min(len(self._keys) // 8 * 5, MOST_IDS)
+        return min(len(self._keys) // 8 * 5, MOST_NUMBERED)
 
     def keys(self) -> I64:
         """int64[count]: the keys in the order of their ids."""
@@ -220,7 +229,7 @@ class IdTable:
             int32[m].
 
         Raises:
-            TraceError: more than `MOST_IDS` distinct keys.
+            TraceError: more than `MOST_NUMBERED` distinct keys.
         """
         ids = np.empty(len(keys), np.int32)
         done = 0
@@ -229,9 +238,9 @@ class IdTable:
             more, self.count = _assign(part, self._keys, self._numbers, self._shift, self.count, self.room, own)
             done += more
             if more < len(part):
-                if self.count == MOST_IDS:
+                if self.count == MOST_NUMBERED:
                     message = (
-                        f"more than {MOST_IDS} distinct pages or keys, which is what ids of 32 bits can number: "
+                        f"more than {MOST_NUMBERED} distinct pages or keys, which is what ids of 32 bits can number: "
                         "check the unit of sizes and offsets (bytes), or cut or sample the trace"
                     )
                     raise TraceError(message)
@@ -286,8 +295,14 @@ def _ones(word: int) -> int:
 
 @njit
 def _number(
-    start: I64, rows: tuple[I32, I32], beyond: tuple[I64, I32], per_block: int, n_places: int, placed: bool
-) -> tuple[I32, I32]:
+    start: I64,
+    rows: tuple[I32, I32],
+    beyond: tuple[I64, I32],
+    per_block: int,
+    n_places: int,
+    placed: bool,
+    segment: I32,
+) -> I32:
     block, first = rows
     behind, others = beyond
     # Which places are touched, 32 to a word, so that an id is looked up by how many touched places come before.
@@ -304,7 +319,6 @@ def _number(
         before[w] = total
         total += _ones(int(np.int64(words[w])))
     ids, places = np.full(total, -1, np.int32), np.zeros(total if placed else 0, np.int32)
-    segment = np.empty(start[len(block)], np.int32)
     count = 0
     for i in range(len(block)):
         for k in range(start[i + 1] - start[i]):
@@ -319,10 +333,10 @@ def _number(
                     places[count] = place
                 count += 1
             segment[start[i] + k] = ids[rank]
-    return segment, places
+    return places
 
 
-def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry) -> SegmentAccesses:
+def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry, room: Room = in_memory) -> SegmentAccesses:
     """Number the segments and blocks that requests touch.
 
     Args:
@@ -330,28 +344,42 @@ def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry) -> 
         offset: int64[n] bytes.
         size: int64[n] bytes.
         geometry: block and segment sizes.
+        room: where the accesses lie.
 
     Raises:
         TraceError: ids or addresses outside what keys can hold.
     """
-    per_block = geometry.per_block
-    start, key = _starts(volume, offset, size, geometry)
-    index = key & ((1 << SEGMENT_BITS) - 1)
-    first = (index % per_block).astype(np.int32)
-    block_key = key - index + index // per_block
-    del key, index  # as wide as the trace is long
-    blocks = IdTable()
-    block = blocks.lookup(block_key)
+    n, per_block, blocks = len(offset), geometry.per_block, IdTable()
+    start, block, first = room(np.int64, n + 1), room(np.int32, n), room(np.int32, n)
+    behind = room(np.int64, n + 1)  # the blocks that a request reaches beyond its own
+
+    def keys_of(rows: slice) -> tuple[I64, I64, I64]:
+        """`_starts` of some requests, and the keys of their blocks."""
+        own, key = _starts(volume[rows], offset[rows], size[rows], geometry)
+        index = key & ((1 << SEGMENT_BITS) - 1)
+        return own, index, key - index + index // per_block
+
+    for rows in stretches(n):
+        own_start, index, block_key = keys_of(rows)
+        after = slice(rows.start + 1, rows.stop + 1)
+        start[after] = start[rows.start] + own_start[1:]
+        first[rows] = index % per_block
+        block[rows] = blocks.lookup(block_key)
+        more = np.maximum(first[rows].astype(np.int64) + np.diff(own_start) - 1, 0) // per_block
+        behind[after] = behind[rows.start] + np.cumsum(more)
     n_blocks = blocks.count
-    behind = np.zeros(len(block) + 1, np.int64)  # the blocks that a request reaches beyond its own
-    np.cumsum(np.maximum(first + np.diff(start) - 1, 0) // per_block, out=behind[1:])
-    keys = np.empty(int(behind[-1]), np.int64)
-    _fill(behind, block_key + 1, keys)
-    others = blocks.lookup(keys)
+    others: I32 = room(np.int32, int(behind[-1]))
+    for rows in stretches(n):
+        low, high = int(behind[rows.start]), int(behind[rows.stop])
+        if low < high:
+            keys = np.empty(high - low, np.int64)
+            _fill(behind[rows.start : rows.stop + 1] - low, keys_of(rows)[2] + 1, keys)
+            others[low:high] = blocks.lookup(keys)
     n_places = blocks.count * per_block
-    segment, place = _number(start, (block, first), (behind, others), per_block, n_places, n_places <= MOST_PLACES)
-    n_segments = int(segment.max(initial=-1)) + 1
-    own, n_own = _own_ids(start, segment, block, first, n_segments, geometry)
+    segment: I32 = room(np.int32, int(start[-1]))
+    place = _number(start, (block, first), (behind, others), per_block, n_places, n_places <= MOST_NUMBERED, segment)
+    n_segments = max((int(segment[part].max()) + 1 for part in stretches(len(segment))), default=0)
+    own, n_own = _own_ids(start, segment, block, first, n_segments, geometry, room)
     return SegmentAccesses(
         start=start,
         segment=segment,
@@ -364,24 +392,30 @@ def expand_segments(volume: I32, offset: I64, size: I64, geometry: Geometry) -> 
         n_blocks=n_blocks,
         per_block=per_block,
         n_places=n_places,
+        room=room,
     )
 
 
-def _own_ids(start: I64, segment: I32, block: I32, first: I32, n_segments: int, geometry: Geometry) -> tuple[I32, int]:
+def _own_ids(
+    start: I64, segment: I32, block: I32, first: I32, n_segments: int, geometry: Geometry, room: Room
+) -> tuple[I32, int]:
     """Ids of (block of the request, segment), see `SegmentAccesses.own`."""
-    over = np.flatnonzero(first + np.diff(start) > geometry.per_block)
-    if not len(over):
-        return segment, n_segments
-    inside = geometry.per_block - first[over].astype(np.int64)
-    begin = start[over] + inside
-    counts = start[over + 1] - begin
-    where_start = np.zeros(len(over) + 1, np.int64)
-    np.cumsum(counts, out=where_start[1:])
-    where = np.empty(int(where_start[-1]), np.int64)
-    keys = np.empty_like(where)
-    _fill(where_start, begin, where)
-    _fill(where_start, (block[over].astype(np.int64) << 32) + geometry.per_block, keys)
-    table = IdTable()
-    own = segment.copy()
-    own[where] = table.lookup(keys) + n_segments
+    own, table = segment, IdTable()
+    for rows in stretches(len(block)):
+        begins, ends = start[:-1][rows], start[1:][rows]
+        over = np.flatnonzero(first[rows] + (ends - begins) > geometry.per_block)
+        if not len(over):
+            continue
+        if own is segment:
+            own = room(np.int32, len(segment))
+            for part in stretches(len(segment)):
+                own[part] = segment[part]
+        begin = begins[over] + geometry.per_block - first[rows][over]
+        where_start = np.zeros(len(over) + 1, np.int64)
+        np.cumsum(ends[over] - begin, out=where_start[1:])
+        where = np.empty(int(where_start[-1]), np.int64)
+        keys = np.empty_like(where)
+        _fill(where_start, begin, where)
+        _fill(where_start, (block[rows][over].astype(np.int64) << 32) + geometry.per_block, keys)
+        own[where] = table.lookup(keys) + n_segments
     return own, n_segments + table.count

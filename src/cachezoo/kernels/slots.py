@@ -171,8 +171,10 @@ def observe(
 
 
 @njit
-def slots_written(page_ids: I32, flags: U8, outcome: U8, victim: I32, n_pages: int) -> tuple[I32, I64]:
-    """The slots that a cache's run writes, in order.
+def write_slots(
+    page_ids: I32, flags: U8, outcome: U8, victim: I32, slot_of: I32, used: int, slots: I32, access: I64
+) -> tuple[int, int]:
+    """The slots that a part of a cache's run writes, in order.
 
     A page that enters is written to the slot of the page that it evicts, or to the next that was never used; a write
     that hits is written to the slot of its page.
@@ -182,14 +184,15 @@ def slots_written(page_ids: I32, flags: U8, outcome: U8, victim: I32, n_pages: i
         flags: uint8[m].
         outcome: uint8[m] of the run, as the next.
         victim: int32[m] page evicted by each access, or -1.
-        n_pages: distinct pages.
+        slot_of: int32[pages] slot of each page, which goes on to the next part; -1 of a page that never had one.
+        used: slots that were used before.
+        slots: int32[m], written from the front: slots, numbered by their first use.
+        access: int64[m], likewise: the access of the part that wrote each.
 
     Returns:
-        int32[w] slots, numbered by their first use; int64[w] the access that wrote each.
+        Slots that were used; slots that are written.
     """
-    slot_of = np.full(n_pages, -1, np.int32)
-    slots, access = np.empty(page_ids.size, np.int32), np.empty(page_ids.size, np.int64)
-    used, written = 0, 0
+    written = 0
     for i in range(page_ids.size):
         page = page_ids[i]
         if outcome[i] == ADMITTED or outcome[i] == PREFETCHED:
@@ -203,4 +206,20 @@ def slots_written(page_ids: I32, flags: U8, outcome: U8, victim: I32, n_pages: i
         slots[written] = slot_of[page]
         access[written] = i
         written += 1
+    return used, written
+
+
+def slots_written(page_ids: I32, flags: U8, outcome: U8, victim: I32, n_pages: int) -> tuple[I32, I64]:
+    """The slots that a cache's whole run writes, and the access that wrote each: int32[w] and int64[w].
+
+    Args:
+        page_ids: as of `write_slots`, like the next three.
+        flags: likewise.
+        outcome: likewise.
+        victim: likewise.
+        n_pages: distinct pages.
+    """
+    slots, access = np.empty(len(page_ids), np.int32), np.empty(len(page_ids), np.int64)
+    slot_of = np.full(n_pages, -1, np.int32)
+    _, written = write_slots(page_ids, flags, outcome, victim, slot_of, 0, slots, access)
     return slots[:written], access[:written]

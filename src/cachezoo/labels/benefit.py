@@ -22,7 +22,7 @@ from cachezoo.labels.tags import BELADY, COST_BELADY, METADATA_KEY, Labels, Tags
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.settings.page_cache import BenefitLabel
 from cachezoo.traces.pages import PageAccesses, capacity_pages, percent
-from cachezoo.traces.rows import is_long, row_writer
+from cachezoo.traces.rows import is_read_in_pieces, row_writer
 from cachezoo.traces.store import read_meta, read_pages, read_trace
 from cachezoo.traces.table import Trace
 
@@ -289,7 +289,7 @@ def label_requests(requests: Path, responses: Path, params: BenefitLabel, path: 
     Raises:
         TraceError: a file cannot be read, they are of different traces, or there is no room.
     """
-    if not is_long(requests):
+    if not is_read_in_pieces(requests):
         trace = read_trace(requests)
         write_benefit_labels(
             trace, read_pages(requests), *read_responses(responses, len(trace)), params, path

@@ -5,17 +5,17 @@ post, "OPT approximates optimal online admission policy", "Introducing episodes"
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from cachezoo.arrays import F64, I64, Bool
-from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem
-from cachezoo.kernels.episodes import Episodes, RangeCosts, find_episodes, range_costs
+from cachezoo.arrays import F64, I32, I64, Bool, stretches
+from cachezoo.flash_cache.problem import EVERY, BudgetSetting, FlashProblem
+from cachezoo.kernels.episodes import Episodes, RangeCosts, add_up, best_first, find_episodes, range_costs
 from cachezoo.kernels.flash import FlashRun, Prefetch
-from cachezoo.kernels.segments import Geometry
 from cachezoo.settings.flash import EpisodeLabel
 
 OptMode = Literal["none", "opt_range", "opt_range_when"]
@@ -24,6 +24,32 @@ OPT_RANGE: OptMode = "opt_range"
 OPT_RANGE_WHEN: OptMode = "opt_range_when"
 OPT_MODES: tuple[OptMode, ...] = (NO_PREFETCH, OPT_RANGE, OPT_RANGE_WHEN)
 RESTART_FACTOR = 4
+NO_LIMIT = int(np.iinfo(np.int64).max)
+Value = TypeVar("Value", bound=np.generic)
+
+
+def of_episodes(values: npt.NDArray[Value], episode: I32, missing: float) -> npt.NDArray[Value]:
+    """What each row's episode has, and `missing` where a row, with -1, is of none."""
+    found = values[episode]
+    found[episode < 0] = missing
+    return found
+
+
+@dataclass(frozen=True)
+class Best:
+    """The first of e episodes in OPT's order, best first, ties by time."""
+
+    scores: "Scores"
+    count: int  # how many
+    least: float  # all of a score above it are among them
+    end: int  # and of this score those before this episode
+
+    def taken(self, part: slice) -> Bool:
+        """bool: which of some episodes are among them."""
+        score = self.scores.score[part]
+        before = np.arange(part.start, part.stop) < self.end
+        taken: Bool = (score > self.least) | ((score == self.least) & before)
+        return taken
 
 
 @dataclass(frozen=True)
@@ -34,10 +60,14 @@ class Scores:
     written: I64  # [e] segments
     ranged: Bool  # [e] its OPT-Range is prefetched
 
-    def order(self) -> I64:
-        """The useful episodes (score above 0) in OPT's order: best first, ties by time."""
-        order = np.argsort(-self.score, kind="stable")
-        return order[: int(np.count_nonzero(self.score > 0))]
+    def best(self, most: int = NO_LIMIT, budget: float = math.inf) -> Best:
+        """The best of the useful episodes (score above 0).
+
+        Args:
+            most: how many at most.
+            budget: segments that they write at most.
+        """
+        return Best(self, *best_first(self.score, self.written, most, float(budget)))
 
 
 @dataclass(frozen=True)
@@ -62,18 +92,19 @@ class EpisodeLabels:
     horizon: int  # requests of future that an episode must have had for its label to count, see `settled`
     rounds: list[tuple[int, float]] = field(default_factory=list)  # (age assumed, age simulated) of each
 
-    def opt(self) -> Bool:
-        """bool[n]: OPT's decision for each request; a request is admitted iff its episode is."""
-        return np.append(self.choice.admitted, False)[self.episodes.episode]
+    def opt(self, rows: slice = EVERY) -> Bool:
+        """bool[k]: OPT's decision for each of some requests; a request is admitted iff its episode is."""
+        return of_episodes(self.choice.admitted, self.episodes.episode[rows], False)
 
-    def settled(self) -> Bool:
-        """bool[n]: the request's episode began at least `horizon` requests before the end; False for writes.
+    def settled(self, rows: slice = EVERY) -> Bool:
+        """bool[k]: the request's episode began at least `horizon` requests before the end; False for writes.
 
         Every episode that had ended is settled. One that is still open and began early is kept too: it is a
         hot block, and masking those would leave only the short episodes to learn from.
         """
         n = len(self.episodes.episode)
-        return np.append(self.episodes.first < n - self.horizon, False)[self.episodes.episode]
+        first = of_episodes(self.episodes.first, self.episodes.episode[rows], n)
+        return first < n - self.horizon
 
 
 def dt_saved(problem: FlashProblem, episodes: Episodes, costs: Episodes | RangeCosts) -> F64:
@@ -88,39 +119,56 @@ def dt_saved(problem: FlashProblem, episodes: Episodes, costs: Episodes | RangeC
         episodes: the episodes.
         costs: what they fetch: without prefetch, or with it.
     """
+    saved: F64 = problem.accesses.room(np.float64, len(episodes))
     if problem.disk is None:
-        segments = episodes.touched - costs.written
-        return problem.cost.seconds(episodes.accesses - costs.misses, segments * problem.geometry.segment_bytes)
-    rows = np.flatnonzero(episodes.episode >= 0)
-    spared = problem.spared_seconds(costs.fetched)[rows]
-    return np.bincount(episodes.episode[rows], spared, minlength=len(episodes)).astype(np.float64)
+        for part in stretches(len(episodes)):
+            n_bytes = (episodes.touched[part] - costs.written[part]) * problem.geometry.segment_bytes
+            saved[part] = problem.cost.seconds(episodes.accesses[part] - costs.misses[part], n_bytes)
+        return saved
+    for rows in stretches(len(problem)):
+        add_up(problem.spared_seconds(costs.fetched[rows], rows), episodes.episode[rows], saved)
+    return saved
 
 
 def score_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = NO_PREFETCH) -> Scores:
     """Seconds saved per segment written: without prefetch, with OPT-Range, or each episode by the better of both."""
-    plain = dt_saved(problem, episodes, episodes) / np.maximum(episodes.written, 1)
-    none = np.zeros(len(episodes), np.bool_)
+    plain, ranged = _per_segment(problem, episodes, episodes), problem.accesses.room(np.bool_, len(episodes))
     if mode == NO_PREFETCH:
-        return Scores(plain, episodes.written, none)
+        return Scores(plain, episodes.written, ranged)
     costs = range_costs(problem.accesses, episodes)
-    ranged = dt_saved(problem, episodes, costs) / np.maximum(costs.written, 1)
-    use = ranged > plain if mode == OPT_RANGE_WHEN else ~none
-    return Scores(np.where(use, ranged, plain), np.where(use, costs.written, episodes.written), use)
+    score, written = _per_segment(problem, episodes, costs), costs.written
+    for part in stretches(len(episodes)):
+        use = score[part] > plain[part] if mode == OPT_RANGE_WHEN else np.True_
+        score[part] = np.where(use, score[part], plain[part])
+        written[part] = np.where(use, written[part], episodes.written[part])
+        ranged[part] = use
+    return Scores(score, written, ranged)
 
 
-def opt_range(episodes: Episodes, geometry: Geometry, ranged: Bool | None = None) -> Prefetch:
+def _per_segment(problem: FlashProblem, episodes: Episodes, costs: Episodes | RangeCosts) -> F64:
+    """`dt_saved` for each segment written."""
+    saved = dt_saved(problem, episodes, costs)
+    for part in stretches(len(saved)):
+        saved[part] /= np.maximum(costs.written[part], 1)
+    return saved
+
+
+def opt_range(problem: FlashProblem, episodes: Episodes, ranged: Bool | None = None) -> Prefetch:
     """OPT-Range as a prefetch: on a miss, what its episode accesses, as far as that lies in the block.
 
     Args:
-        episodes: the episodes.
-        geometry: of the problem.
+        problem: the part.
+        episodes: its episodes.
         ranged: bool[e] episodes that prefetch; None is all.
     """
-    row = episodes.episode
-    high = np.minimum(episodes.high, geometry.per_block)
-    if ranged is not None:
-        high = np.where(ranged, high, 0)
-    return Prefetch(np.append(episodes.low, 0)[row].astype(np.int32), np.append(high, 0)[row].astype(np.int32))
+    room, n = problem.accesses.room, len(problem)
+    prefetch = Prefetch(room(np.int32, n), room(np.int32, n))
+    for rows in stretches(n):
+        row = episodes.episode[rows]
+        high = np.minimum(of_episodes(episodes.high, row, 0), problem.geometry.per_block)
+        prefetch.low[rows] = of_episodes(episodes.low, row, 0)
+        prefetch.high[rows] = high if ranged is None else np.where(of_episodes(ranged, row, False), high, 0)
+    return prefetch
 
 
 def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = NO_PREFETCH) -> Admission:
@@ -129,25 +177,27 @@ def choose_episodes(problem: FlashProblem, episodes: Episodes, mode: OptMode = N
     Only episodes that save disk-head time are admitted, so OPT may stay below the budget (`reached` False).
     """
     scores = score_episodes(problem, episodes, mode)
-    order = scores.order()
-    prefetch = None if mode == NO_PREFETCH else opt_range(episodes, problem.geometry, scores.ranged)
-    latest: dict[int, FlashRun] = {}  # one alone: runs of long traces are large
-
-    def admitted(count: int) -> Bool:
-        chosen = np.zeros(len(episodes) + 1, np.bool_)
-        chosen[order[:count]] = True
-        return chosen
+    prefetch = None if mode == NO_PREFETCH else opt_range(problem, episodes, scores.ranged)
+    latest: dict[int, tuple[Bool, FlashRun]] = {}  # one alone: runs of long traces are large
+    room = problem.accesses.room
 
     def writes_at(count: int) -> int:
         latest.clear()
-        latest[count] = problem.run(admitted(count)[episodes.episode], prefetch)
-        return latest[count].segment_writes
+        best, admitted = scores.best(count), room(np.bool_, len(episodes))
+        for part in stretches(len(episodes)):
+            admitted[part] = best.taken(part)
+        admit = room(np.bool_, len(problem))
+        for rows in stretches(len(problem)):
+            admit[rows] = of_episodes(admitted, episodes.episode[rows], False)
+        run = problem.run(admit, prefetch)
+        latest[count] = admitted, run
+        return run.segment_writes
 
-    guess = int(np.searchsorted(np.cumsum(scores.written[order]), problem.budget, side="right"))
-    found = problem.meet(writes_at, len(order), guess)
+    found = problem.meet(writes_at, scores.best().count, scores.best(budget=problem.budget).count)
     if found.index not in latest:
         writes_at(found.index)
-    return Admission(admitted(found.index)[:-1], prefetch, latest[found.index], found)
+    admitted, run = latest[found.index]
+    return Admission(admitted, prefetch, run, found)
 
 
 def price_of_writes(problem: FlashProblem, episodes: Episodes, mode: OptMode, budget: float) -> float:
@@ -156,8 +206,9 @@ def price_of_writes(problem: FlashProblem, episodes: Episodes, mode: OptMode, bu
     `budget` is a share of AcceptAll's writes.
     """
     own = replace(problem, budget=problem.accept_all.segment_writes * budget)
-    admitted = choose_episodes(own, episodes, mode).admitted
-    return float(score_episodes(own, episodes, mode).score[admitted].min(initial=np.inf))
+    admitted, score = choose_episodes(own, episodes, mode).admitted, score_episodes(own, episodes, mode).score
+    least = (float(score[part][admitted[part]].min(initial=np.inf)) for part in stretches(len(score)))
+    return min(least, default=math.inf)
 
 
 def remaining_scores(problem: FlashProblem, episodes: Episodes, mode: OptMode, reads: int) -> F64:
@@ -166,11 +217,13 @@ def remaining_scores(problem: FlashProblem, episodes: Episodes, mode: OptMode, r
     Of the first `reads` reads of each episode, 0 elsewhere. What came before is lost by then: the last read of an
     episode has nothing to save, however much its episode was worth at the first.
     """
-    found = np.zeros(len(problem))
+    found: F64 = problem.accesses.room(np.float64, len(problem))
     for before in range(reads):
         rest = find_episodes(problem.accesses, problem.read, episodes.age, before) if before else episodes
-        rows = np.flatnonzero(episodes.index == before)
-        found[rows] = score_episodes(problem, rest, mode).score[episodes.episode[rows]]
+        score = score_episodes(problem, rest, mode).score
+        for rows in stretches(len(problem)):
+            own = np.flatnonzero(episodes.index[rows] == before)
+            found[rows][own] = score[episodes.episode[rows][own]]
     return found
 
 
@@ -178,7 +231,9 @@ def worth(problem: FlashProblem, episodes: Episodes, mode: OptMode, reads: int, 
     """float64[n]: of some budgets the share at whose price a read is worth its flash writes, see `remaining_scores`."""
     scores = remaining_scores(problem, episodes, mode, reads)
     prices = [price_of_writes(problem, episodes, mode, budget) for budget in budgets]
-    share: F64 = np.mean([scores >= price for price in prices], axis=0)
+    share: F64 = problem.accesses.room(np.float64, len(problem))
+    for rows in stretches(len(problem)):
+        share[rows] = np.mean([scores[rows] >= price for price in prices], axis=0)
     return share
 
 
@@ -197,11 +252,15 @@ def analytic_age(problem: FlashProblem, mode: OptMode = NO_PREFETCH) -> int:
     def size(age: int) -> float:
         episodes = find_episodes(problem.accesses, problem.read, age)
         scores = score_episodes(problem, episodes, mode)
-        order = scores.order()
-        count = int(np.searchsorted(np.cumsum(scores.written[order]), problem.budget, side="right"))
-        chosen = order[:count]
-        residence = episodes.timespan[chosen] + age
-        return math.fsum((scores.written[chosen] * residence).tolist()) / len(problem)
+        best = scores.best(budget=problem.budget)
+
+        def stays() -> Iterator[int]:
+            for part in stretches(len(episodes)):
+                chosen = best.taken(part)
+                residence = episodes.timespan(part)[chosen] + age
+                yield from (scores.written[part][chosen] * residence).tolist()
+
+        return math.fsum(stays()) / len(problem)
 
     low, high = 1, 2
     while high < len(problem) and size(high) < problem.capacity:

@@ -108,6 +108,10 @@ class RateRow(FlashRow):
     ssd_bytes_a_day: Annotated[float | None, Means("null for less than an hour of recorded time", "bytes per day")]
     drive_writes_a_day: Annotated[float | None, Means("the same over the capacity", "drive writes per day")]
     lifetime_years: Annotated[float | None, Means("until the SSD has taken what it is rated for", "years")]
+    errors_90: Annotated[
+        dict[str, float],
+        Each("one figure that was estimated from a sample", "figure", "figure", "half its 90 % interval"),
+    ] = Field(default_factory=dict)
 
     @property
     def set_by(self) -> str:
@@ -162,8 +166,10 @@ class RateRow(FlashRow):
         return None if self.year is None else self.year.usd
 
     def values(self, *names: str) -> dict[str, Any]:
-        """Some columns for JSON; none named: all of `RATE_COLUMNS`."""
-        return {name: getattr(self, name) for name in names or RATE_COLUMNS}
+        """Some columns for JSON, with errors where they are estimates; none named: all of `RATE_COLUMNS`."""
+        columns = names or RATE_COLUMNS
+        errors = {f"{name}_error_90": own for name, own in self.errors_90.items() if name in columns}
+        return {name: getattr(self, name) for name in columns} | errors
 
 
 RATE_COLUMNS = (

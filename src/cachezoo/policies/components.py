@@ -83,6 +83,7 @@ class Eviction:
         learn_every: accesses.
         near: on long streams, brings near what the steps read of a page, as in `cachezoo.kernels.loops`; None looks if
             it is resident.
+        soon: the same of what that in turn points to.
     """
 
     id: str
@@ -95,6 +96,7 @@ class Eviction:
     learn: Callable[[Any, int], None] | None = None
     learn_every: int = 0
     near: Step | None = None
+    soon: Step | None = None
 
 
 @dataclass(frozen=True)

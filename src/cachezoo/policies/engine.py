@@ -54,8 +54,10 @@ def _fast(name: str, has: Step, touch: Step, insert: Step) -> Step:
 
 
 @cache
-def _full(name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step, near: Step, far: bool) -> Step:
-    steps = {"has": has, "touch": touch, "insert": insert, "admit": admit, "saw": saw, "near": near}
+def _full(
+    name: str, has: Step, touch: Step, insert: Step, admit: Step, saw: Step, near: Step, soon: Step, far: bool
+) -> Step:
+    steps = {"has": has, "touch": touch, "insert": insert, "admit": admit, "saw": saw, "near": near, "soon": soon}
     if far:
         return unlocked(specialise(loops.simulate, f"simulate_{name}_far", **steps, far=is_far))
     return specialise(loops.simulate, f"simulate_{name}", **steps, far=is_at_hand)
@@ -109,7 +111,7 @@ class Course:
         gate_module = str(admission.admit.__module__).rpartition(".")[2]  # one loop for all that decide by one's steps
         self._loop = _full(
             f"{gate_module}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit,
-            admission.saw, eviction.near or eviction.has, far,
+            admission.saw, eviction.near or eviction.has, eviction.soon or eviction.has, far,
         )  # fmt: skip
         if far:
             in_huge_pages(self._state)

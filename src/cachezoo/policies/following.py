@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.arrays import I32, U8, U32
-from cachezoo.errors import ConfigError
+from cachezoo.errors import ConfigError, TooSmallError
 from cachezoo.kernels import follow as kernel
 from cachezoo.kernels.outcome import ADMITTED, HIT, NONE, PREFETCHED, REQUEST
 from cachezoo.policies.components import Composition, Parameter, Values, Whole, settle
@@ -185,7 +185,7 @@ def _size(capacity: int, rate: float) -> int:
     """Pages of a sampled shadow.
 
     Raises:
-        ConfigError: too few.
+        TooSmallError: too few.
     """
     size = round(capacity * rate)
     if size < LEAST_SHADOW:
@@ -194,7 +194,7 @@ def _size(capacity: int, rate: float) -> int:
             f"{FOLLOW.id}: sample = {rate:g} of {capacity} pages makes shadows of {size}, and less than "
             f"{LEAST_SHADOW} say too little; give sample = {min(1, enough):g} or more"
         )
-        raise ConfigError(message)
+        raise TooSmallError(message)
     return size
 
 

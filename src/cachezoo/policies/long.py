@@ -162,12 +162,8 @@ class LongSimulator:
             ConfigError: an unknown policy, one that needs the requests themselves, or capacity below 1.
             TraceError: a policy that needs the whole trace in memory, and there is too little.
         """
-        check_capacity(capacity)
-        entry = policy(asked) if isinstance(asked, str) else asked
-        if entry.bind is not None or (entry.spec is not None and entry.spec.prefetch.id != NONE.id):
-            raise ConfigError(f"policy {entry.id}: it decides by the requests, which take memory; {FIX}")
+        entry = self.ready(asked, capacity)
         counting = Counting(self.stream, warmup, self.accesses, warmup)
-        entry.compile()
         seconds, known = 0.0, True
 
         def count(low: int, high: int, run: Run) -> None:
@@ -179,14 +175,35 @@ class LongSimulator:
 
         with aside(count) as counted:
             begun = time.perf_counter()
-            for low, high, run in self._spans(entry, capacity):
+            for low, high, run in self.spans(entry, capacity):
                 seconds += time.perf_counter() - begun
                 known = run.says_who_left
                 counted(low, high, run)
                 begun = time.perf_counter()
         return Counts(policy=entry.id, capacity=capacity, warmup=warmup, **counting.figures(known), kernel_s=seconds)
 
-    def _spans(self, entry: Policy, capacity: int) -> Iterator[tuple[int, int, Run]]:
+    def ready(self, asked: Policy | str, capacity: int) -> Policy:
+        """A policy, compiled.
+
+        Raises:
+            ConfigError: an unknown policy, one that needs the requests themselves, or capacity below 1.
+        """
+        check_capacity(capacity)
+        entry = policy(asked) if isinstance(asked, str) else asked
+        if entry.bind is not None or (entry.spec is not None and entry.spec.prefetch.id != NONE.id):
+            raise ConfigError(f"policy {entry.id}: it decides by the requests, which take memory; {FIX}")
+        entry.compile()
+        return entry
+
+    def spans(self, entry: Policy, capacity: int) -> Iterator[tuple[int, int, Run]]:
+        """What a policy that is `ready` does, span by span.
+
+        Yields:
+            The first and the end of some accesses, and the run over them, whose room is the next one's.
+
+        Raises:
+            TraceError: it needs the whole trace in memory, and there is too little.
+        """
         if entry.spans is not None:
             yield from entry.spans(self.stream, capacity, AT_ONCE)
             return

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64
+from cachezoo.arrays import I32, I64, MOST_NUMBERED
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.requests import weave
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable, segment_keys
 from cachezoo.policies.components import Parameter, Values, Whole, settle
 from cachezoo.policies.stream import Stream, Unit, Writes, around, build_stream
-from cachezoo.traces.pages import MAX_ACCESSES, PageAccesses, geometry_of
+from cachezoo.traces.pages import PageAccesses, geometry_of
 from cachezoo.traces.table import OP_READ, Trace
 
 
@@ -69,8 +69,8 @@ def plan_ranges(trace: Trace, pages: PageAccesses, low: I64, high: I64) -> Plan:
     inside = [(low, np.minimum(high, first)), (np.maximum(low, last + 1), high)]  # before its own pages, and after
     counts = [np.maximum(end - begin, 0) for begin, end in inside]
     start = np.concatenate([[0], np.cumsum(counts[0] + counts[1])])
-    if start[-1] + len(pages.page_ids) > MAX_ACCESSES:
-        message = f"{start[-1]} pages to prefetch, more than a stream of {MAX_ACCESSES} accesses holds; fetch fewer"
+    if start[-1] + len(pages.page_ids) > MOST_NUMBERED:
+        message = f"{start[-1]} pages to prefetch, more than a stream of {MOST_NUMBERED} accesses holds; fetch fewer"
         raise ConfigError(message)
     begins = np.stack([begin for begin, _ in inside], axis=1).ravel()
     each = np.stack(counts, axis=1).ravel()

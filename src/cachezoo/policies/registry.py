@@ -1,6 +1,7 @@
 """The registry of cache policies: one frozen entry a policy, a duplicate raises."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Literal
@@ -8,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from cachezoo.arrays import I32, U8, Bool
-from cachezoo.errors import ConfigError
+from cachezoo.errors import ConfigError, TooSmallError
 from cachezoo.policies.admissions import by_decision
 from cachezoo.policies.bounds import BOUNDS
 from cachezoo.policies.components import Composition
@@ -164,3 +165,22 @@ def behind_decisions(name: str, decided: Bool) -> Policy:
     own, trial = (Composition(LRU, by_decision(decisions, name)) for decisions in (decided, np.ones(1, np.bool_)))
     found = composed(name, "composed", "LRU behind a model's decisions", own)
     return replace(found, trial=lambda: simulate(trial, ONE, 1))
+
+
+@contextmanager
+def in_sample(policy_id: str, capacity: int) -> Iterator[None]:
+    """Where the cache of a sample is too small for its policy, name that of the whole trace, which somebody gave.
+
+    Args:
+        policy_id: as of `policy`.
+        capacity: pages of the whole trace's cache, for which the sample's stands.
+
+    Raises:
+        ConfigError: it is too small; as the policy says where that of the whole is, too.
+    """
+    try:
+        yield
+    except TooSmallError as error:
+        policy(policy_id).simulate(ONE, capacity)
+        message = f"policy {policy_id}: a cache of {capacity} pages is too small in the sample"
+        raise ConfigError(f"{message}; give a higher --sample, or exact") from error

@@ -4,7 +4,7 @@ Every number has a least and a greatest value, wider than anything of use and wi
 ends in one line, and not hours later in a stage.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,3 +28,9 @@ class Strict(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def fitted_by(fit: object) -> dict[str, Any]:
+    """Settings of a fit that go into a model's record: precision, threads, and machines where there are several."""
+    said = {name: getattr(fit, name) for name in ("precision", "threads", "machines") if hasattr(fit, name)}
+    return {name: value for name, value in said.items() if name != "machines" or value > 1}

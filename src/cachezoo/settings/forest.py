@@ -1,6 +1,6 @@
 """Forests: their shape, and how they are fitted and judged."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -28,10 +28,6 @@ class ForestFit(Strict):
     early_stopping: Rounds  # rounds without a better held-out loss
     threads: Threads  # LightGBM's threads, a fixed number because results depend on it
     machines: Machines  # of a Dask cluster that train one forest; results depend on their number
-
-    def arch(self) -> dict[str, Any]:
-        """What a model's record says of it."""
-        return {"threads": self.threads, **({"machines": self.machines} if self.machines > 1 else {})}
 
 
 class ForestJudge(Strict):

@@ -1,6 +1,6 @@
 """What fitting any LSTM takes."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -24,8 +24,3 @@ class LstmFit(Strict):
     threads: Threads  # torch's threads
     # Of a Dask cluster that train one network, each on its part of a batch; last digits depend on their number.
     machines: Machines
-
-    def arch(self) -> dict[str, Any]:
-        """What a model's record says of it."""
-        machines = {"machines": self.machines} if self.machines > 1 else {}
-        return {"precision": self.precision, "threads": self.threads, **machines}

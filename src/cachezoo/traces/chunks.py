@@ -52,7 +52,7 @@ def chunk_writes(trace: Trace) -> ChunkWrites:
     """Find the chunks that a trace writes. Memory beside the trace: about 30 bytes a write, and 15 a chunk.
 
     Raises:
-        TraceError: nothing is written; more than 2**31 - 1 chunks are.
+        TraceError: nothing is written; more than `cachezoo.arrays.MOST_NUMBERED` chunks are.
     """
     names = tuple(sorted(trace.volume.names))
     place = {name: i for i, name in enumerate(names)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from cachezoo.arrays import F64, I64
+from cachezoo.arrays import F64, I64, stretches
 from cachezoo.errors import TraceError
 from cachezoo.traces.table import Trace
 
@@ -25,11 +25,16 @@ def are_numbered(notes: Mapping[str, str]) -> bool:
 
 
 class Clock:
-    """Watches consecutive pieces of a trace, in any order, for times that differ otherwise than row numbers do."""
+    """Watches consecutive pieces of a trace, in any order, for times that differ otherwise than row numbers do.
+
+    Attributes:
+        first_us: the earliest time so far.
+        last_us: the latest.
+    """
 
     def __init__(self) -> None:
         self._requests = self._sum = self._squares = 0
-        self._origin_us = self._first_us = self._last_us = 0
+        self._origin_us = self.first_us = self.last_us = 0
 
     def add(self, time_us: I64) -> None:
         """Look at the next requests' times, in microseconds."""
@@ -37,18 +42,18 @@ class Clock:
             return
         first, last = int(time_us.min()), int(time_us.max())
         if not self._requests:
-            self._origin_us = self._first_us = self._last_us = first
+            self._origin_us = self.first_us = self.last_us = first
         since = (time_us - self._origin_us).view(np.uint64)  # sums are taken modulo 2**64
         self._sum = (self._sum + int(since.sum())) % MODULUS
         self._squares = (self._squares + int((since * since).sum())) % MODULUS
-        self._first_us, self._last_us = min(first, self._first_us), max(last, self._last_us)
+        self.first_us, self.last_us = min(first, self.first_us), max(last, self.last_us)
         self._requests += len(time_us)
 
     @property
     def _numbers(self) -> bool:
         """Whether the times are as many whole numbers one after another, as their ends and sums tell."""
-        count, first = self._requests, self._first_us - self._origin_us
-        if count < FEWEST or self._last_us - self._first_us != count - 1:
+        count, first = self._requests, self.first_us - self._origin_us
+        if count < FEWEST or self.last_us - self.first_us != count - 1:
             return False
         total = count * first + count * (count - 1) // 2
         squares = count * first * first + first * count * (count - 1) + (count - 1) * count * (2 * count - 1) // 6
@@ -60,13 +65,14 @@ class Clock:
         Args:
             notes: as in `are_numbered`.
         """
-        return not (self._first_us == self._last_us or self._numbers or are_numbered(notes))
+        return not (self.first_us == self.last_us or self._numbers or are_numbered(notes))
 
 
 def has_clock(trace: Trace) -> bool:
     """Whether a trace's times are times, see `Clock.ticks`."""
     clock = Clock()
-    clock.add(trace.time_us)
+    for rows in stretches(len(trace)):
+        clock.add(trace.time_us[rows])
     return clock.ticks(trace.meta.extra)
 
 

@@ -67,6 +67,16 @@ def opened(
 def is_long(files: TraceFiles, first: int | None = None) -> bool:
     """Whether a trace of addresses has so many page accesses that it is read a row group at a time.
 
+    Args:
+        files: the trace.
+        first: requests that are taken, from its first on; None takes all.
+    """
+    return accesses_in(files, first) >= long_from()
+
+
+def accesses_in(files: TraceFiles, first: int | None = None) -> float:
+    """The page accesses of a trace of addresses; 0 of what is no single file of one.
+
     How many a raw trace has is estimated from its beginning, and the part of the file that this takes.
 
     Args:
@@ -74,7 +84,7 @@ def is_long(files: TraceFiles, first: int | None = None) -> bool:
         first: requests that are taken, from its first on; None takes all.
     """
     if len(files.paths) != 1 or not files.paths[0].is_file():
-        return False
+        return 0.0
     given = OpenTrace(files, silent)
     if given.format.id == PARQUET:
         extent = read_extent(stored_table(given.sources[0]))
@@ -82,11 +92,11 @@ def is_long(files: TraceFiles, first: int | None = None) -> bool:
     else:
         chunk = next(iter(given.chunks()))
         if not isinstance(chunk, Chunk):
-            return False
+            return 0.0
         share = given.sources[0].consumed / max(given.sources[0].size, 1)
         accesses, requests = int(accesses_of(chunk).sum() / max(share, 1e-9)), int(len(chunk) / max(share, 1e-9))
     part = 1.0 if first is None else min(1.0, first / max(requests, 1))
-    return accesses * part >= long_from()
+    return accesses * part
 
 
 def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tuple[Trace, PageAccesses]]:
@@ -106,7 +116,18 @@ def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tup
             done += len(trace)
             advance(done / extent["offset"])
         return
-    numbers, stitcher = PageNumbers(page_bytes), Stitcher(given.meta())
+    numbers = PageNumbers(page_bytes)
+    for piece in requests_of(given):
+        yield piece, numbers.number(piece)
+
+
+def requests_of(given: OpenTrace) -> Iterator[Trace]:
+    """The requests of a long trace a piece at a time; what is doubtful of it is said at the end.
+
+    Raises:
+        TraceError: its time runs backwards, or its rows stand for several accesses.
+    """
+    path, stitcher = given.files.paths[0], Stitcher(given.meta())
     origin_us: int | None = None
     for chunk in given.chunks():
         if given.backwards:
@@ -115,5 +136,5 @@ def _pieces(given: OpenTrace, page_bytes: int, advance: Advance) -> Iterator[tup
         piece = stitcher.piece([chunk], origin_us)
         if not isinstance(piece, Trace) or piece.count is not None:
             raise TraceError(f"{path}: its rows stand for several accesses each, which takes it whole in memory; {FIX}")
-        yield piece, numbers.number(piece)
+        yield piece
     given.warn()

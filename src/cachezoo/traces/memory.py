@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from cachezoo.arrays import MOST_NUMBERED
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.numerals import whole
 from cachezoo.sizes import human
-from cachezoo.traces.pages import MAX_ACCESSES, accesses_of
+from cachezoo.traces.pages import accesses_of
 from cachezoo.traces.table import PAGE_BYTES, Trace
 
 LONG_FROM = 50_000_000
@@ -85,14 +86,14 @@ def hold(accesses: int, needed: int, where: str) -> None:
         raise TraceError(message)
 
 
-def hold_pages(trace: Trace, where: str) -> None:
+def hold_pages(trace: Trace, where: str, page_bytes: int = PAGE_BYTES) -> None:
     """Refuse a trace in memory whose pages, in memory too, are more than there is memory for.
 
     Raises:
         TraceError: they are too many.
     """
-    accesses = int(accesses_of(trace).sum())
-    if accesses <= MAX_ACCESSES:  # more cannot be numbered, and who numbers them says so
+    accesses = int(accesses_of(trace, page_bytes).sum())
+    if accesses <= MOST_NUMBERED:  # more cannot be numbered, and who numbers them says so
         hold(accesses, accesses * ACCESS_BYTES, where)
 
 

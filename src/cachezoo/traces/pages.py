@@ -5,12 +5,10 @@ from typing import Protocol
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64
+from cachezoo.arrays import I32, I64, MOST_NUMBERED
 from cachezoo.errors import TraceError
 from cachezoo.kernels.segments import Geometry, IdTable, segment_keys
 from cachezoo.traces.table import PAGE_BYTES, Trace
-
-MAX_ACCESSES = 2**31 - 1
 
 
 def geometry_of(page_bytes: int) -> Geometry:
@@ -67,7 +65,7 @@ class PageNumbers:
         """Page accesses of the trace's next requests; `n_pages` counts the pages of all parts so far.
 
         Raises:
-            TraceError: more than 2**31 - 1 distinct pages in all, or more than 8,192 volumes.
+            TraceError: more than `MOST_NUMBERED` distinct pages in all, or more than 8,192 volumes.
         """
         start, keys = segment_keys(trace.volume.codes, trace.offset, trace.size, self._pages)
         try:
@@ -86,13 +84,13 @@ def refuse_accesses(total: int, where: str, most_bytes: int | None = None) -> No
         most_bytes: of its largest request, where that is known.
 
     Raises:
-        TraceError: more than `MAX_ACCESSES`.
+        TraceError: more than `MOST_NUMBERED`.
     """
-    if total > MAX_ACCESSES:
+    if total > MOST_NUMBERED:
         largest = f" (a request has up to {most_bytes} bytes)" if most_bytes is not None else ""
         message = (
-            f"{where}: {total} page accesses, at most {MAX_ACCESSES} can be numbered{largest}: check the unit (bytes), "
-            "or cut or sample the trace"
+            f"{where}: {total} page accesses, at most {MOST_NUMBERED} can be numbered{largest}: "
+            "check the unit (bytes), or cut or sample the trace"
         )
         raise TraceError(message)
 
@@ -124,7 +122,7 @@ def expand_pages(trace: Trace, page_bytes: int = PAGE_BYTES) -> PageAccesses:
         page_bytes: of a page.
 
     Raises:
-        TraceError: as `PageNumbers.number`, or more than 2**31 - 1 page accesses.
+        TraceError: as `PageNumbers.number`, or more than `MOST_NUMBERED` page accesses.
     """
     refuse_accesses(int(accesses_of(trace, page_bytes).sum()), trace.meta.trace_id, int(trace.size.max(initial=0)))
     return PageNumbers(page_bytes).number(trace)

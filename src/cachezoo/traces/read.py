@@ -1,6 +1,6 @@
 """Foreign traces read whole into memory: recognised, read in chunks, sorted only if unsorted."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,18 +13,18 @@ from cachezoo.coded import Coded
 from cachezoo.console import Advance, err
 from cachezoo.errors import TraceError
 from cachezoo.traces import sampling
-from cachezoo.traces.clock import has_clock
+from cachezoo.traces.clock import Clock, has_clock
 from cachezoo.traces.formats import options_of
 from cachezoo.traces.formats.base import Format, Options
 from cachezoo.traces.glance import Glance
-from cachezoo.traces.memory import hold_pages
+from cachezoo.traces.memory import hold_pages, long_from
 from cachezoo.traces.objects import OBJECT_NUMBERS, ObjectTrace, validate_objects
 from cachezoo.traces.pages import accesses_of
 from cachezoo.traces.plausible import warnings_of
 from cachezoo.traces.reading import BAD_TIME, MOST_TIME_US, Chunk, Names, ObjectChunk, Reading, Requests
 from cachezoo.traces.recognise import choose, unlike
 from cachezoo.traces.remarks import SYNTHETIC
-from cachezoo.traces.sampling import Part, Plan, SampledTrace, Sampler, Tally
+from cachezoo.traces.sampling import Part, Plan, SampledTrace, Sampler, Samplers, Tally
 from cachezoo.traces.source import Source
 from cachezoo.traces.store import NO_ADDRESSES, read_meta, stored_pages
 from cachezoo.traces.table import (
@@ -304,11 +304,7 @@ def replayed(trace: Trace) -> Trace:
     """
     if trace.count is None:
         return trace
-    count = trace.count.astype(np.int64)
-    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
-    time_us = trace.time_us[row]
-    if has_clock(trace):
-        time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
+    row, first, time_us = _accesses_each(trace)
     order = np.argsort(time_us, kind="stable")
     found = replace(trace.take(row[order]), time_us=time_us[order], count=None)
     if (given := trace.discards) is None:
@@ -316,6 +312,17 @@ def replayed(trace: Trace) -> Trace:
     place = np.empty(len(row) + 1, np.int64)
     place[order], place[-1] = np.arange(len(row)), len(row)
     return replace(found, discards=replace(given, at=place[np.append(first, len(row))[given.at]]))
+
+
+def _accesses_each(trace: Trace) -> tuple[I64, I64, I64]:
+    """Of each access of the rows its row and time, int64[m], and the first access of each row, int64[n]."""
+    assert trace.count is not None
+    count = trace.count.astype(np.int64)
+    row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
+    time_us = trace.time_us[row]
+    if has_clock(trace):
+        time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
+    return row, first, time_us
 
 
 def read_either(
@@ -391,14 +398,14 @@ def _by_time(trace: Trace) -> Trace:
 
 
 def read_sampled(
-    files: TraceFiles, plan: Plan, above: int = 0, advance: Advance = silent, *, quiet: bool = False,
-    replay: bool = False, tally: Tally | None = None, objects: bool = True,
+    files: TraceFiles, plan: Plan | Callable[[Chunk], Plan], above: int = 0, advance: Advance = silent, *,
+    quiet: bool = False, replay: bool = False, tally: Tally | None = None, objects: bool = True,
 ) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """Read a sample of a trace of any known format in one pass, in memory of what is kept.
 
     Args:
         files: what to read.
-        plan: how it is sampled.
+        plan: how it is sampled, or what says so of the first requests.
         above: page accesses up to which the whole trace is read, as of `read_either`; one of objects always is.
         advance: told the share of the files read.
         quiet: as of `read_files`.
@@ -414,50 +421,233 @@ def read_sampled(
         TraceError: what the reader says; no block is chosen, the pages are more than there is memory for, or the
             requests are of objects, and may not be.
     """
-    given, origin_us, seen = OpenTrace(files, advance), MOST_TIME_US, 0
-    sampler = Sampler(plan, _stored_pages(given) if plan.page_bytes == PAGE_BYTES else None)
-    stitcher, held = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, "")), list[Requests]()
-    for chunk in given.chunks():
-        held.append(chunk)
-        if isinstance(chunk, ObjectChunk):
-            if not objects:
-                raise TraceError(without_addresses(given))
-            continue
-        each = accesses_of(chunk, plan.page_bytes)
-        seen += int(each.sum() if chunk.count is None else each @ chunk.count)
-        if seen <= above:
-            continue
-        for own in held:
-            piece = stitcher.piece([own], 0)
-            assert isinstance(piece, Trace)
-            origin_us = min(origin_us, int(piece.time_us.min()))
+    given, sampler = OpenTrace(files, advance), None
+    drawing = _Drawing(given, plan, objects=objects)
+    for seen in drawing.chunks():
+        for piece in drawing.drawn() if seen > above else ():
+            if sampler is None:
+                sampler = Sampler(drawing.plan, drawing.n_pages)
             sampler.add(piece)
             if tally is not None:
                 tally.add(piece)
-        held.clear()
-    if held:
-        trace = _stitched(given, held, quiet)
-        if isinstance(trace, Trace):
-            trace = replayed(trace) if replay else trace
-            hold_pages(trace, str(given.sources[0].path))
-        return trace
+    if sampler is None:
+        return drawing.whole(quiet=quiet, replay=replay)
     if not quiet:
         _remark(given)
-    found = sampler.found(given.meta())
-    trace, before = found.trace, found.before
-    trace = replace(trace, time_us=trace.time_us - (origin_us if given.counts_anew() else 0))
-    if given.backwards:
-        trace = _by_time(trace)
-    if replay and trace.count is not None:
-        before, trace = _before_each(trace, before, plan.page_bytes), replayed(trace)
-    where = str(given.sources[0].path)
-    hold_pages(trace, where)
-    return replace(found, trace=validate(trace, where), before=np.sort(before))
+    return drawing.finished(sampler.found(given.meta()), replay=replay)
+
+
+class _Drawing:
+    """A trace that is read a chunk at a time: whole while its chunks are held, a sample where they are drawn from.
+
+    Attributes:
+        given: the trace.
+        plan: how it is sampled, after the first requests that have addresses.
+    """
+
+    plan: Plan
+
+    def __init__(self, given: OpenTrace, plan: Plan | Callable[[Chunk], Plan], *, objects: bool) -> None:
+        """Begin; `plan` and `objects` as of `read_sampled`."""
+        self.given, self._objects, self._held = given, objects, list[Requests]()
+        self._planned, self._origin_us, self._seen = plan, MOST_TIME_US, 0
+        self._stitcher = Stitcher(TraceMeta(given.sources[0].stem, "unknown", given.format.id, ""))
+
+    def chunks(self) -> Iterator[int]:
+        """Read; after each chunk how many page accesses there were, none of them to objects.
+
+        Raises:
+            TraceError: the requests are of objects, and may not be.
+        """
+        for chunk in self.given.chunks():
+            self._held.append(chunk)
+            if not isinstance(chunk, ObjectChunk):
+                if not self._seen:
+                    self.plan = self._planned if isinstance(self._planned, Plan) else self._planned(chunk)
+                each = accesses_of(chunk, self.plan.page_bytes)
+                self._seen += int(each.sum() if chunk.count is None else each @ chunk.count)
+            elif not self._objects:
+                raise TraceError(without_addresses(self.given))
+            yield self._seen
+
+    def drawn(self) -> Iterator[Trace]:
+        """What is held, in pieces, and is held no more."""
+        for own in self._held:
+            piece = self._stitcher.piece([own], 0)
+            assert isinstance(piece, Trace)
+            self._origin_us = min(self._origin_us, int(piece.time_us.min()))
+            yield piece
+        self._held.clear()
+
+    @property
+    def meta(self) -> TraceMeta:
+        """After the pass."""
+        return self.given.meta()
+
+    @property
+    def n_pages(self) -> int | None:
+        """Its distinct pages, where its file says how many."""
+        return _stored_pages(self.given) if self.plan.page_bytes == PAGE_BYTES else None
+
+    def whole(self, *, quiet: bool, replay: bool) -> Trace | ObjectTrace:
+        """All requests, where none was given away."""
+        trace = _stitched(self.given, self._held, quiet)
+        self._held.clear()
+        if isinstance(trace, Trace):
+            trace = replayed(trace) if replay else trace
+            hold_pages(trace, str(self.given.sources[0].path), self.plan.page_bytes)
+        return trace
+
+    def finished(self, found: SampledTrace, *, replay: bool) -> SampledTrace:
+        """A sample with its requests in the order of time, on the trace's clock."""
+        trace, before, after, page_bytes = found.trace, found.before, found.after, self.plan.page_bytes
+        origin_us = self._origin_us if self.given.counts_anew() else 0
+        first_us, last_us = (own - origin_us for own in found.ends_us)
+        trace = replace(trace, time_us=trace.time_us - origin_us)
+        if self.given.backwards:
+            after, trace = after[np.argsort(trace.time_us, kind="stable")], _by_time(trace)
+        if replay and trace.count is not None:
+            row, _, time_us = _accesses_each(trace)
+            after = after[row[np.argsort(time_us, kind="stable")]]
+            before, trace = _before_each(trace, before, page_bytes), replayed(trace)
+        where = str(self.given.sources[0].path)
+        hold_pages(trace, where, page_bytes)
+        ends_us = first_us, max(last_us, int(trace.time_us[-1]))  # what a row stands for is spread over its second
+        near = found.near if len(trace) == len(found.trace) and not self.given.backwards else None
+        trace, before = validate(trace, where), np.sort(before)
+        return replace(found, trace=trace, before=before, after=after, ends_us=ends_us, near=near)
+
+
+class _InMemory:
+    """The same of a trace that is in memory, with a request for each access."""
+
+    n_pages = None  # it is not known
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace, self._held, self.meta = trace, True, trace.meta
+
+    def chunks(self) -> Iterator[int]:
+        """Its page accesses."""
+        yield int(accesses_of(self._trace, PAGE_BYTES).sum())
+
+    def drawn(self) -> Iterator[Trace]:
+        """It, once."""
+        if self._held:
+            self._held = False
+            yield self._trace
+
+    def whole(self, *, quiet: bool, replay: bool) -> Trace:
+        """It as it is."""
+        del quiet, replay
+        return self._trace
+
+    def finished(self, found: SampledTrace, *, replay: bool) -> SampledTrace:
+        """A sample as it is."""
+        del replay
+        return found
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A trace of which samples were drawn, of all its requests or of each application's in it."""
+
+    meta: TraceMeta
+    ticks: bool  # whether it has a clock, see `cachezoo.traces.clock.has_clock`
+    # the name of each, its sample, and whether its own times, where it has any, are times
+    parts: tuple[tuple[str, SampledTrace, bool], ...]
+
+
+class _Apart:
+    """Gives the requests of a trace to samplers, those of each value of a column to one of its own."""
+
+    def __init__(self, drawing: _Drawing | _InMemory, samplers: Samplers, place: int, column: str | None) -> None:
+        self.drawing, self._samplers, self._place, self._column = drawing, samplers, place, column
+        self.clock, self.codes, self.names = Clock(), set[int](), tuple[str, ...]()
+
+    def draw(self) -> None:
+        """From the requests that are held.
+
+        Raises:
+            TraceError: some have no such value.
+        """
+        for piece in self.drawing.drawn():
+            self.clock.add(piece.time_us)
+            self._draw(piece)
+
+    def _draw(self, piece: Trace) -> None:
+        if self._column is None:
+            self._add(0, piece, self.drawing.n_pages)
+            return
+        coded: Coded | None = getattr(piece, self._column)
+        if coded is None:
+            raise TraceError(f"{piece.meta.trace_id}: no mixture of several traces; name more, or --apart volume")
+        if int(coded.codes.min(initial=0)) < 0:
+            unknown = int((coded.codes < 0).sum())
+            raise TraceError(
+                f"{piece.meta.trace_id}: {unknown} of its requests have no {self._column}; leave those out"
+            )
+        self.names = coded.names
+        order = np.argsort(coded.codes, kind="stable")
+        codes, first = np.unique(coded.codes[order], return_index=True)
+        for code, rows in zip(codes.tolist(), np.split(order, first[1:]), strict=True):
+            self._add(code, piece.take(rows))
+
+    def _add(self, code: int, own: Trace, n_pages: int | None = None) -> None:
+        self.codes.add(code)
+        self._samplers.add((self._place, code), own, n_pages)
+
+    def found(self) -> Drawn:
+        """After the pass."""
+        meta, parts = self.drawing.meta, []
+        for code in sorted(self.codes):
+            name = self.names[code] if self._column else meta.trace_id
+            sampled = self._samplers.found[self._place, code].found(replace(meta, trace_id=name))
+            own = self.drawing.finished(sampled, replay=True)
+            timed = self._column == "source" and own.ends_us[0] < own.ends_us[1]  # it had times of its own
+            parts.append((name, own, own.ticks if timed else True))
+        return Drawn(meta, self.clock.ticks(meta.extra), tuple(parts))
+
+
+def read_together(
+    traces: Sequence[OpenTrace | Trace], part: Part, column: str | None = None, *, quiet: bool = False
+) -> list[Trace] | list[Drawn]:
+    """Read traces whose pages are to weigh the same: all of them whole, or samples of all at one rate.
+
+    Args:
+        traces: opened, or in memory with a request for each access.
+        part: how much of them; `auto` reads all of them whole below `cachezoo.traces.memory.long_from` page accesses
+            of all together.
+        column: `volume` or `source`: draw from the requests of each of its values apart; None: from a trace's together.
+        quiet: as of `read_files`.
+
+    Raises:
+        TraceError: as of `read_sampled`, a trace is of objects, or some of its requests have no value of the column.
+    """
+    if part == "exact":
+        return [one if isinstance(one, Trace) else read_files(one.files, quiet=quiet, replay=True) for one in traces]
+    plan = sampling.plan_of(part)
+    above = long_from() - 1 if plan.most else 0
+    samplers, aparts, before = Samplers(plan), list[_Apart](), 0
+    for place, given in enumerate(traces):
+        drawing = _InMemory(given) if isinstance(given, Trace) else _Drawing(given, plan, objects=False)
+        aparts.append(_Apart(drawing, samplers, place, column))
+        seen = 0
+        for seen in drawing.chunks():
+            if before + seen > above:
+                for one in aparts:
+                    one.draw()
+        before += seen
+        if not quiet and isinstance(given, OpenTrace):
+            _remark(given)
+    if before > above:
+        return [one.found() for one in aparts]
+    found = [one.drawing.whole(quiet=True, replay=True) for one in aparts]
+    return [one for one in found if isinstance(one, Trace)]
 
 
 def read_part(
     files: TraceFiles, part: Part, page_bytes: int = PAGE_BYTES, *, quiet: bool = False, requests: bool = True,
-    objects: bool = True,
+    objects: bool = True, near: bool = False,
 ) -> Trace | ObjectTrace | SampledTrace:  # fmt: skip
     """A trace in memory as it is simulated: whole, or a sample of it.
 
@@ -469,11 +659,12 @@ def read_part(
         requests: choose by blocks that leave most requests whole, for figures of requests; else by pages, for less
             error, and of a long trace alone, as a part of a shorter one is taken in memory.
         objects: whether it may be of objects.
+        near: whether a sample knows the requests around its own; of those that come late it does not.
     """
     if part == "exact":
         return (read_either if objects else read_files)(files, quiet=quiet, replay=True)
-    plan = sampling.plan_of(part, page_bytes, requests=requests)
-    above = sampling.SAMPLED_ABOVE if plan.most or not requests else 0
+    plan = sampling.plan_of(part, page_bytes, requests=requests, near=near)
+    above = long_from() - 1 if plan.most or not requests else 0
     return read_sampled(files, plan, above, quiet=quiet, replay=True, objects=objects)
 
 

@@ -1,25 +1,48 @@
-"""Tables with a row for each request of a trace, written a row group at a time; which traces are long."""
+"""Long traces a row group at a time: which are long, their requests in files, and tables with a row for each."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cachezoo.arrays import Room
+from cachezoo.coded import Coded
 from cachezoo.io import ROW_GROUP_ROWS, TableWriter, atomic_file, read_extent, table_of
 from cachezoo.meanings import Columns
 from cachezoo.traces.memory import long_from
+from cachezoo.traces.store import paged_pieces, read_meta
+from cachezoo.traces.table import Trace
 
 
-def is_long(requests: Path) -> bool:
+def is_read_in_pieces(requests: Path) -> bool:
     """Whether a canonical trace has so many page accesses that it is read a row group at a time.
 
     Raises:
         TraceError: it cannot be read.
     """
     return read_extent(requests).get("page_ids", 0) >= long_from()
+
+
+def trace_in(room: Room, requests: Path) -> Trace:
+    """What a canonical trace with page ids asks for and when, in a room; without users and what else has a name.
+
+    Raises:
+        TraceError: it cannot be read, or there is no room.
+    """
+    n, names, done = read_extent(requests).get("offset", 0), dict[str, int](), 0
+    time_us, offset, size = (room(np.int64, n) for _ in range(3))
+    op, volume = room(np.uint8, n), room(np.int32, n)
+    for piece, _ in paged_pieces(requests):
+        rows = slice(done, done + len(piece))
+        time_us[rows], offset[rows], size[rows], op[rows] = piece.time_us, piece.offset, piece.size, piece.op
+        numbers = np.array([names.setdefault(name, len(names)) for name in piece.volume.names], np.int32)
+        volume[rows] = numbers[piece.volume.codes]
+        done = rows.stop
+    return Trace(time_us, op, offset, size, Coded(volume, tuple(names)), read_meta(requests))
 
 
 class RowWriter:

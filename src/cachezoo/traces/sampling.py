@@ -5,12 +5,12 @@ rate falls as they come, and what was kept and lies above it is dropped again.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from hashlib import sha256
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,9 @@ from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.distinct import Distinct
 from cachezoo.kernels.segments import IdTable
 from cachezoo.kernels.spatial import HASH_BITS, block_hashes, drawn_runs, limit_of
-from cachezoo.traces.clock import Outstanding
-from cachezoo.traces.memory import LONG_FROM
+from cachezoo.traces.clock import Clock, Outstanding
 from cachezoo.traces.memory import pieces as in_pieces
+from cachezoo.traces.neighbours import Neighbours, Rows, Stretch, joined
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import PageAccesses, accesses_of, expand_pages
 from cachezoo.traces.pieces import picked, pieces, trimmed
@@ -32,18 +32,18 @@ from cachezoo.traces.table import OP_READ, PAGE_BYTES, Trace, TraceMeta
 
 SAMPLE_BLOCK_BYTES = 65_536
 PIECE_PAGES = 1 << 22
-SAMPLED_ABOVE = LONG_FROM
-"""Page accesses of a trace of which commands take a sample, where that is left to them."""
 SAMPLED = 4_000_000
-"""Page accesses that such a sample has at most."""
+"""Page accesses at most of a sample that commands take of a long trace, where that is left to them."""
 LEAST_BLOCKS = 256
 """Blocks that such a sample keeps at least, however many accesses they have; fewer say nothing of the others."""
 MARKED = 1 << 14
 """Requests after each of which it is noted how many accesses there were."""
+GOES_ON = -1
+"""In `SampledTrace.after`."""
 MOST_TALLIED = 1 << 23
 """Blocks whose accesses are counted each; of more, those of a part of them, by their hashes."""
 Part = float | Literal["auto", "exact"]
-"""How much of a trace is read: a part of its blocks; all; or all up to `SAMPLED_ABOVE` accesses, else `SAMPLED`."""
+"""How much of a trace is read: a part of its blocks; all; or all of a trace that is not long, else `SAMPLED`."""
 HASH_SHIFT = np.uint64(64 - HASH_BITS)
 
 
@@ -61,6 +61,7 @@ class Plan:
     block_bytes: int = SAMPLE_BLOCK_BYTES  # unit of the choice
     page_bytes: int = PAGE_BYTES  # of the pages that accesses are counted in
     least: int = 0  # blocks below which the rate is not halved any more, however many accesses they have
+    near: bool = False  # whether the requests around those that are kept are known of the sample
 
     def __post_init__(self) -> None:
         if not 0 < self.rate <= 1:
@@ -71,11 +72,26 @@ class Plan:
             raise ConfigError(f"blocks of {self.block_bytes} bytes; give a multiple of {self.page_bytes}")
 
 
-def plan_of(part: float | Literal["auto"], page_bytes: int = PAGE_BYTES, *, requests: bool = True) -> Plan:
-    """How a part of a trace is sampled; `requests` as of `cachezoo.traces.read.read_part`."""
-    block = page_bytes * -(-SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes
+def plan_of(
+    part: float | Literal["auto"],
+    page_bytes: int = PAGE_BYTES,
+    *,
+    requests: bool = True,
+    near: bool = False,
+    block_bytes: int | None = None,
+) -> Plan:
+    """How a part of a trace is sampled.
+
+    Args:
+        part: how much of it.
+        page_bytes: of a page.
+        requests: as of `cachezoo.traces.read.read_part`.
+        near: likewise.
+        block_bytes: unit of the choice, where that is given.
+    """
+    block = block_bytes or (page_bytes * -(-SAMPLE_BLOCK_BYTES // page_bytes) if requests else page_bytes)
     rate, most = (1.0, SAMPLED) if isinstance(part, str) else (part, None)
-    return Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=LEAST_BLOCKS)
+    return Plan(rate, most, block_bytes=block, page_bytes=page_bytes, least=LEAST_BLOCKS, near=near)
 
 
 def _digests(texts: Sequence[str]) -> U64:
@@ -113,6 +129,15 @@ def _joined(parts: Sequence[Trace]) -> Trace:
     return replace(parts[-1], **columns)
 
 
+class _Kept(NamedTuple):
+    """Parts of a trace's requests, and where they lie in the whole; see `SampledTrace`."""
+
+    trace: Trace
+    before: I64
+    after: I64
+    near: Rows | None
+
+
 @dataclass(frozen=True)
 class SampledTrace:
     """All accesses to some blocks of a trace, and what is known of the whole."""
@@ -121,6 +146,9 @@ class SampledTrace:
     plan: Plan
     rate: float  # part of the blocks that are in it
     before: I64  # int64[n], accesses of the whole trace before each request of the sample
+    # int64[n], the byte past the request that came before each in the whole trace, 0 before the first; `GOES_ON` of a
+    # part of a request that does not begin it
+    after: I64
     requests: int  # of the whole trace
     reads: int  # of these, those that read
     accesses: int  # of the whole trace; a row that stands for several requests counts as these
@@ -128,9 +156,12 @@ class SampledTrace:
     # them read
     marks: I64
     n_pages: int  # distinct pages of the whole trace; where its file does not say them, to about a thousandth
+    ends_us: tuple[int, int]  # the whole trace's earliest and latest time, on its clock
+    ticks: bool  # whether that is one, see `cachezoo.traces.clock.has_clock`
     # requests of the whole trace that were outstanding on average while any was; None where it has no latencies
     outstanding: float | None = None
     dealt: bool = False  # whether it is one of the groups of another sample
+    near: Neighbours | None = None  # of each of its requests, where they are known
 
     @cached_property
     def pages(self) -> PageAccesses:
@@ -157,25 +188,51 @@ class SampledTrace:
         """
         found = []
         for number in range(count):
-            part, before = _taken(self.trace, self.before, self.plan, self.rate, _Keys(self.plan.seed), number, count)
-            if not len(part):
+            own = self.group(number, count)
+            if not len(own.trace):
                 message = (
                     f"{self.trace.meta.trace_id}: a sample of {self.pages.n_pages} pages at rate {self.rate:g} is too "
                     "small for an error; use a higher one, or exact"
                 )
                 raise ConfigError(message)
-            own = replace(self, trace=part, before=before, rate=self.rate / count, dealt=True)
             found.append(own)
         return tuple(found)
 
+    def group(self, number: int, count: int) -> "SampledTrace":
+        """One of `groups`, from 0 on; it may be empty."""
+        own = _Kept(self.trace, self.before, self.after, self.near)
+        part = _taken(own, self.plan, self.rate, _Keys(self.plan.seed), number, count)
+        return replace(self, **part._asdict(), rate=self.rate / count, dealt=True)
 
-def _taken(
-    trace: Trace, before: I64, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1
-) -> tuple[Trace, I64]:
-    """The parts of requests in drawn blocks, and the accesses of the whole trace before each."""
-    block, page = plan.block_bytes, plan.page_bytes
+
+def _taken(own: _Kept, plan: Plan, rate: float, keys: _Keys, group: int = 0, count: int = 1) -> _Kept:
+    """The parts of requests in drawn blocks."""
+    trace, block, page = own.trace, plan.block_bytes, plan.page_bytes
     row, start, stop = drawn_runs(keys.of(trace.volume), trace.offset, trace.size, block, rate, group, count)
-    return pieces(trace, row, start, stop, trace.meta), before[row] + start // page - trace.offset[row] // page
+    offset = trace.offset[row]
+    return _Kept(
+        pieces(trace, row, start, stop, trace.meta),
+        own.before[row] + start // page - offset // page,
+        np.where(start > offset, GOES_ON, own.after[row]),
+        None if own.near is None else own.near.take(row),
+    )
+
+
+class _Limit:
+    """The most accesses that a plan keeps; where there are too few blocks to drop some, a little more."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._room = plan, 0
+
+    def passed(self, size: int, blocks: Callable[[], int]) -> bool:
+        """Whether the rate of so many accesses that are kept is to be halved; `blocks` says to how many blocks."""
+        if self._plan.most is None or size <= max(self._plan.most, self._room):
+            return False
+        if blocks() < 2 * self._plan.least:
+            self._room = size + size // 4  # till then they are not looked at again
+            return False
+        self._room = 0
+        return True
 
 
 class Sampler:
@@ -183,6 +240,7 @@ class Sampler:
 
     Attributes:
         rate: part of the blocks that are kept now.
+        size: accesses that are kept now.
         requests: that have come.
         reads: of these, those that read.
         accesses: to pages, that have come; a row that stands for several requests counts as these.
@@ -196,13 +254,14 @@ class Sampler:
             n_pages: distinct pages of the whole trace, where they are known.
         """
         self.plan, self.rate = plan, plan.rate
-        self._known, self._distinct, self._outstanding = n_pages, Distinct(), Outstanding()
+        self._known, self._distinct, self._outstanding, self._clock = n_pages, Distinct(), Outstanding(), Clock()
         self.requests = self.reads = self.accesses = 0
         self._keys = _Keys(plan.seed)
-        self._kept: list[tuple[Trace, I64]] = []
+        self._kept: list[_Kept] = []
+        self._last: Stretch | None = None
+        self._end = np.zeros(1, np.int64)  # of the last request
         self._marks = [np.zeros((2, 1), np.int64)]
-        self._size = 0
-        self._room = 0  # accesses that may be kept, where there are too few blocks to drop some
+        self.size, self._limit = 0, _Limit(plan)
 
     def add(self, trace: Trace) -> None:
         """The next requests; names of an earlier piece are the first ones of the next, in their order."""
@@ -210,9 +269,13 @@ class Sampler:
             return
         touched = self._accesses_of(trace)
         ends = np.cumsum(touched)
-        self._keep(trace, self.accesses + ends - touched)
+        self._last = Stretch(trace, self._last) if self.plan.near else None
+        after = np.concatenate([self._end, trace.offset + trace.size])
+        self._keep(_Kept(trace, self.accesses + ends - touched, after[:-1], self._last))
+        self._end = after[-1:].copy()
         if self._known is None:
             self._distinct.add(self._keys.of(trace.volume), trace.offset, trace.size, self.plan.page_bytes)
+        self._clock.add(trace.time_us)
         if trace.latency_us is not None:
             self._outstanding.add(trace.time_us, trace.latency_us)
         self.requests += len(trace)
@@ -222,26 +285,34 @@ class Sampler:
         further = np.stack([ends, np.cumsum(touched * read)])[:, places]
         self._marks.append(self._marks[-1][:, -1:] + further)
         self.accesses += int(ends[-1])
-        while self.plan.most is not None and self._size > max(self.plan.most, self._room):
-            whole, before = self._together()
-            if len(np.unique(whole.offset // self.plan.block_bytes)) < 2 * self.plan.least:
-                self._room = self._size + self._size // 4  # till then they are not looked at again
-                continue
-            self.rate, self._room = self.rate / 2, 0
-            self._kept, self._size = [], 0
-            self._keep(whole, before)
+        while self._limit.passed(self.size, self.blocks):
+            self.thin(self.rate / 2)
 
-    def _keep(self, trace: Trace, before: I64) -> None:
-        part, own = _taken(trace, before, self.plan, self.rate, self._keys)
-        self._size += int(self._accesses_of(part).sum())
-        self._kept.append((part, own))
+    def blocks(self) -> int:
+        """How many blocks are kept now."""
+        return len(np.unique(self._together().trace.offset // self.plan.block_bytes)) if self._kept else 0
+
+    def thin(self, rate: float) -> None:
+        """Drop what a lower rate does not keep, now and from now on."""
+        self.rate = rate
+        if self._kept:
+            whole = self._together()
+            self._kept, self.size = [], 0
+            self._keep(whole)
+
+    def _keep(self, own: _Kept) -> None:
+        part = _taken(own, self.plan, self.rate, self._keys)
+        self.size += int(self._accesses_of(part.trace).sum())
+        self._kept.append(part)
 
     def _accesses_of(self, trace: Trace) -> I64:
         touched = accesses_of(trace, self.plan.page_bytes)
         return touched if trace.count is None else touched * trace.count
 
-    def _together(self) -> tuple[Trace, I64]:
-        return _joined([part for part, _ in self._kept]), np.concatenate([before for _, before in self._kept])
+    def _together(self) -> _Kept:
+        traces, before, after, near = zip(*self._kept, strict=True)
+        around = None if near[0] is None else joined(near)
+        return _Kept(_joined(traces), np.concatenate(before), np.concatenate(after), around)
 
     def found(self, meta: TraceMeta) -> SampledTrace:
         """The sample.
@@ -254,17 +325,46 @@ class Sampler:
         """
         if not self.requests:
             raise TraceError(f"{meta.trace_id}: the trace is empty; give one with at least one request")
-        part, before = self._together()
-        if not len(part):
+        part = self._together()
+        if not len(part.trace):
             raise TraceError(
                 f"{meta.trace_id}: none of its blocks is chosen: raise rate {self.rate:g}, or take all of it"
             )
-        own = trimmed(replace(part, meta=meta))
+        own = part._replace(trace=trimmed(replace(part.trace, meta=meta)))
         n_pages, marks = self._known or self._distinct.count, np.concatenate(self._marks, axis=1)
         return SampledTrace(
-            own, self.plan, self.rate, before, self.requests, self.reads, self.accesses, marks, n_pages,
-            self._outstanding.mean,
+            **own._asdict(), plan=self.plan, rate=self.rate, requests=self.requests, reads=self.reads,
+            accesses=self.accesses, marks=marks, n_pages=n_pages, ends_us=(self._clock.first_us, self._clock.last_us),
+            ticks=self._clock.ticks(meta.extra), outstanding=self._outstanding.mean,
         )  # fmt: skip
+
+
+class Samplers:
+    """Samplers of traces at one rate, so that pages of all weigh the same: what they keep together has one limit.
+
+    Attributes:
+        rate: part of the blocks that are kept of each now.
+        found: the samplers, by whatever tells the traces apart.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._limit, self._size = plan, _Limit(plan), 0
+        self.rate = plan.rate
+        self.found: dict[Hashable, Sampler] = {}
+
+    def add(self, key: Hashable, trace: Trace, n_pages: int | None = None) -> None:
+        """The next requests of one trace, as of `Sampler.add`; distinct pages where they are known."""
+        if key not in self.found:
+            self.found[key] = Sampler(replace(self._plan, rate=self.rate, most=None), n_pages)
+        own = self.found[key]
+        self._size -= own.size
+        own.add(trace)
+        self._size += own.size
+        while self._limit.passed(self._size, lambda: sum(one.blocks() for one in self.found.values())):
+            self.rate /= 2
+            for one in self.found.values():
+                one.thin(self.rate)
+            self._size = sum(one.size for one in self.found.values())
 
 
 class Tally:

@@ -7,8 +7,10 @@ map them as long as the one that made them lives.
 import mmap
 import os
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +28,49 @@ def folder() -> Path:
     return Path(given) if given else ON_DISK if ON_DISK.is_dir() else Path(tempfile.gettempdir())
 
 
+def _full(where: str, error: OSError) -> TraceError:
+    message = (
+        f"{where}: its page accesses cannot be kept in {folder()} ({error.strerror}): make room there, "
+        f"or name another folder in {FOLDER}"
+    )
+    return TraceError(message)
+
+
+def _zeros(where: str, size: int) -> IO[bytes]:
+    """A file of so many bytes, at least 1, for which there is room.
+
+    Raises:
+        TraceError: there is none.
+    """
+    try:
+        file = tempfile.TemporaryFile(dir=folder())
+        os.posix_fallocate(file.fileno(), 0, max(size, 1))
+    except OSError as error:
+        raise _full(where, error) from error
+    return file
+
+
+def _mapped(where: str, size: int) -> mmap.mmap:
+    """Such a file's bytes; it ends with them."""
+    with _zeros(where, size) as file:
+        return mmap.mmap(file.fileno(), 0)
+
+
+@dataclass(frozen=True)
+class InFiles:
+    """A `cachezoo.arrays.Room`: each array lies in a file of its own, which ends with it."""
+
+    where: str  # what the arrays are of, for errors
+
+    def __call__(self, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
+        """Zeros.
+
+        Raises:
+            TraceError: there is no room.
+        """
+        return np.frombuffer(_mapped(self.where, length * np.dtype(dtype).itemsize), dtype, length)
+
+
 class Spill:
     """Columns in files."""
 
@@ -39,6 +84,7 @@ class Spill:
         self._files: dict[str, IO[bytes]] = {}
         self._types: dict[str, np.dtype[Any]] = {}
         self._maps: dict[str, mmap.mmap] = {}
+        self._loose: WeakSet[mmap.mmap] = WeakSet()
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process finds the files by."""
@@ -68,7 +114,7 @@ class Spill:
                 self._types[name] = values.dtype
             self._files[name].write(np.ascontiguousarray(values).data)
         except OSError as error:
-            raise self._full(error) from error
+            raise _full(self._where, error) from error
 
     def room(self, name: str, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
         """A column of so many values, to be written in any order.
@@ -77,12 +123,18 @@ class Spill:
             TraceError: there is no room.
         """
         self._types[name] = np.dtype(dtype)
-        try:
-            self._files[name] = tempfile.TemporaryFile(dir=folder())
-            os.posix_fallocate(self._files[name].fileno(), 0, max(length * self._types[name].itemsize, 1))
-        except OSError as error:
-            raise self._full(error) from error
+        self._files[name] = _zeros(self._where, length * self._types[name].itemsize)
         return self.column(name)[:length]
+
+    def loose(self, dtype: npt.DTypeLike, length: int) -> npt.NDArray[Any]:
+        """A column of so many zeros without a name, to be written in any order; it goes with the last array of it.
+
+        Raises:
+            TraceError: there is no room.
+        """
+        mapped = _mapped(self._where, length * np.dtype(dtype).itemsize)
+        self._loose.add(mapped)
+        return np.frombuffer(mapped, dtype, length)
 
     @property
     def names(self) -> list[str]:
@@ -100,7 +152,7 @@ class Spill:
             try:
                 file.flush()
             except OSError as error:
-                raise self._full(error) from error
+                raise _full(self._where, error) from error
             if not os.fstat(file.fileno()).st_size:
                 return np.zeros(0, self._types[name])
             self._maps[name] = mmap.mmap(file.fileno(), 0)
@@ -109,12 +161,5 @@ class Spill:
 
     def release(self) -> None:
         """Let the columns' memory go; it comes back from the files where they are read again."""
-        for mapped in self._maps.values():
+        for mapped in (*self._maps.values(), *self._loose):
             mapped.madvise(mmap.MADV_DONTNEED)
-
-    def _full(self, error: OSError) -> TraceError:
-        message = (
-            f"{self._where}: its page accesses cannot be kept in {folder()} ({error.strerror}): make room there, "
-            f"or name another folder in {FOLDER}"
-        )
-        return TraceError(message)

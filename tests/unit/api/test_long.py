@@ -39,7 +39,6 @@ def file(tmp_path_factory):
 def many(monkeypatch):
     """What is long: more than some thousand accesses, of which a sample has about half."""
     monkeypatch.setenv(memory.FROM, "1")
-    monkeypatch.setattr(sampling, "SAMPLED_ABOVE", 4000)
     monkeypatch.setattr(sampling, "SAMPLED", 12_000)
     for module in (long, stream):
         monkeypatch.setattr(module, "AT_ONCE", 700)
@@ -61,6 +60,30 @@ def test_an_answer_is_the_commands(name, sample, file, many):
     printed = run(command, file, *words, *FURTHER.get(name, ()), "--sample", sample, "--json").stdout
     assert plain(json.loads(json.dumps(found.values))) == plain(json.loads(printed))
     assert sample == "exact" or "error" in printed
+
+
+def shared(traces, sample):
+    return cz.share(traces, "800p", by="shared,equal", fragment=8, order="lockstep", names="one,other", sample=sample)
+
+
+@pytest.mark.parametrize("sample", ["exact", "auto", "0.6"])
+def test_a_split_is_the_commands(sample, file, many):
+    found = shared([file, file], sample)
+    words = ("--size", "800p", "--by", "shared,equal", "--fragment", "8", "--order", "lockstep", "--names", "one,other")
+    printed = run("recommend", "--only", "share", file, file, *words, "--sample", sample, "--json").stdout
+    assert json.loads(json.dumps(found.values)) == json.loads(printed)
+    assert (0 < found.values.get("trace_sampled", 1) < 1) == (sample != "exact")
+
+
+def test_traces_in_memory_are_sampled_at_a_rate_or_with_long_files(file, many):
+    whole, part = cz.read(file), shared([file, file], 0.6).values
+    assert "trace_sampled" not in shared([whole, whole], "auto").values
+    assert shared([whole, file], "auto").values["trace_sampled"] < 1
+    for traces in ([whole, whole], [whole, file]):
+        own = shared(traces, 0.6).values
+        assert own["trace_sampled"] == 0.6 and own["references"] == part["references"]
+        for ours, theirs in zip(own["rows"], part["rows"], strict=True):
+            assert ours["transfers"] == pytest.approx(theirs["transfers"], rel=0.02)
 
 
 @pytest.mark.parametrize("name", ["simulate", "compare", "curve"])

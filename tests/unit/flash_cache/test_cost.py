@@ -59,5 +59,5 @@ def test_a_row_takes_its_peak_with_writes_and_the_rate_of_the_whole_trace() -> N
     assert row.year == yearly(BUILT_IN, row.total_dt.peak, problem.capacity * 4096, wrote)
     without = bench.year_without()
     assert without.flash_usd == 0 and without.disks >= row.year.disks
-    timeless = Bench(replace(trace, time_us=np.arange(len(trace))), problem, FLASH, 3)
-    assert timeless.year_without() is None
+    timeless = replace(trace, time_us=np.arange(len(trace)))
+    assert Bench(timeless, flash_problem(timeless, LABEL, FLASH), FLASH, 3).year_without() is None

@@ -2,8 +2,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachezoo.kernels.autostream import multiq, sfr
+from cachezoo.kernels import autostream
 from tests.oracles import autostream as oracle
+
+
+def sfr(chunks, *args):
+    found = np.zeros(len(chunks), np.uint8)
+    autostream.sfr(chunks, *args, found)
+    return found
+
+
+def multiq(chunks, *args):
+    found = np.zeros(len(chunks), np.uint8)
+    autostream.multiq(chunks, *args, found)
+    return found
 
 
 @st.composite

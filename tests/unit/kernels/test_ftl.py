@@ -203,7 +203,8 @@ def test_sepbit_is_set_sensibly(rule):
 def test_deaths_are_those_that_come(case):
     pages, _, drive, _, trim, prefill, _ = case
     start = drive.logical_pages if prefill else 0
-    found, first = deaths(pages, trim, drive.logical_pages, start)
+    found = np.zeros(len(pages), np.int64)
+    first = deaths(pages, trim, drive.logical_pages, start, found)
     times = start + np.cumsum(~trim) - (~trim)  # of each write; of a trim that of the next one
 
     def next_of(page, after):

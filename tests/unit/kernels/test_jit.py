@@ -1,6 +1,7 @@
 import fcntl
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -165,3 +166,61 @@ def test_a_cache_that_others_can_write_is_refused_when_a_kernel_is_called(tmp_pa
         assert len(answer.splitlines()) == 1
         assert f"chmod go-w '{cache}'" in answer
         assert not list(Path(cache).rglob("*.nb*"))
+
+
+OWN = """
+from typing import NamedTuple
+import numpy as np
+from cachezoo.arrays import U8
+from cachezoo.kernels.step import step
+from cachezoo.policies.admissions import ACCEPT_ALL
+from cachezoo.policies.components import Admission, Composition, Eviction
+from cachezoo.policies.engine import simulate, spans
+from cachezoo.policies.evictions.classics import ARC
+from cachezoo.policies.stream import Stream
+
+class OwnState(NamedTuple):
+    resident: U8
+
+@step
+def has(state, page):
+    return bool(state.resident[page])
+
+@step
+def touch(state, page, i):
+    pass
+
+@step
+def insert(state, page, i):
+    state.resident[page] = 1
+    return -1
+
+@step
+def admit(state, page, i):
+    return page != 1
+
+make = lambda stream, capacity, values: OwnState(np.zeros(stream.n_pages, np.uint8))
+keep = Eviction("keep", "no page leaves", make, has, touch, insert)
+but_one = Admission("butone", "all but page 1", make, admit, touch)
+stream = Stream.of_pages(np.array([0, 1, 0, 1], np.int32), 2)
+own, mixed = Composition(keep, ACCEPT_ALL), Composition(ARC, but_one)
+for run in (simulate(own, stream, 2), next(spans(own, stream, 2, 9))[2], simulate(mixed, stream, 2)):
+    print(*run.outcome)
+"""
+
+
+def test_the_kernels_kept_on_disk_name_no_type_of_a_policy_that_may_be_gone(tmp_path: Path) -> None:
+    """A kernel of the package that another's policy gives its state to would have its type in its index for good."""
+    module, folder = tmp_path / "own_policy.py", tmp_path / "cache"
+    module.write_text(OWN)
+    code = f"import sys; sys.path.append({str(tmp_path)!r}); import own_policy"
+    process = started(ROOT / "src", folder, code=code)
+    assert process.communicate()[0] == "1 1 2 2\n1 1 2 2\n1 0 2 0\n"
+    module.unlink()
+    indexes = list(folder.rglob("*.nbi"))
+    assert indexes
+    for index in indexes:
+        with index.open("rb") as file:
+            pickle.load(file)  # numba's version
+            _, kernels = pickle.load(file)
+        assert kernels

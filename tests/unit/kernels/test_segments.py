@@ -44,7 +44,7 @@ def test_id_table_grows() -> None:
 def test_a_table_takes_as_many_keys_as_ids_can_number(keys: list[int], most: int) -> None:
     table, distinct = IdTable(), list(dict.fromkeys(keys))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cachezoo.kernels.segments.MOST_IDS", most)
+        patch.setattr("cachezoo.kernels.segments.MOST_NUMBERED", most)
         if len(distinct) <= most:
             assert table.lookup(np.array(keys, np.int64)).tolist() == [distinct.index(key) for key in keys]
             return

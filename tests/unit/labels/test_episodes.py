@@ -35,7 +35,7 @@ def test_score_by_hand() -> None:
     problem = flash_problem(TRACE, LABEL, FLASH)
     episodes = find_episodes(problem.accesses, problem.read, 2000)
     scores = score_episodes(problem, episodes)
-    score, order = scores.score, scores.order()
+    score, order = scores.score, np.argsort(-scores.score, kind="stable")[: scores.best().count]
     e = int(order[0])
     rows = np.flatnonzero(episodes.episode == e)
     ios = sum(1 for row in rows if episodes.fetched[row] == 0)
@@ -165,7 +165,7 @@ def test_prefetch_scores_by_hand() -> None:
     np.testing.assert_allclose(plain.score, [0.0, seek + segment])
     np.testing.assert_allclose(ranged.score, [2 * seek / 3, seek + segment])
     assert (best.ranged.tolist(), best.score.tolist()) == ([True, False], ranged.score.tolist())
-    prefetch = opt_range(episodes, problem.geometry, best.ranged)
+    prefetch = opt_range(problem, episodes, best.ranged)
     assert (prefetch.low.tolist(), prefetch.high.tolist()) == ([0] * 5, [3, 3, 3, 0, 0])
     run = replace(problem, capacity=9).run(np.ones(n, bool), prefetch)
     assert run.io_segments.tolist() == [3, 0, 0, 1, 0]

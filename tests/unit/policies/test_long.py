@@ -258,7 +258,7 @@ def test_a_hundred_million_requests_take_memory_by_their_pages(tmp_path, growth,
 
 
 def test_what_counts_accesses_in_32_bits_says_where_they_end(monkeypatch):
-    monkeypatch.setattr(learned, "MOST_ACCESSES", 9)
+    monkeypatch.setattr(learned, "MOST_NUMBERED", 9)
     given = stream.Stream.of_pages(np.zeros(10, np.int32), 1)
     for asked in ("lrb", "threelcache"):
         with pytest.raises(CachezooError, match="10 page accesses, more than the 9"):

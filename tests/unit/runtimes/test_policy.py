@@ -129,17 +129,17 @@ def beginning(trace, accesses):
     return trace.rows(0, int(np.searchsorted(expand_pages(trace).request_start[1:], accesses, "right")))
 
 
-SHORT = {"database_mariadb", "fileserver_test", "mail_test", "web_test"}  # the others in test-long
+# Page accesses of a trace: a tenth of a million of four, and of every trace half a million in test-long.
 CAPTURES = [
-    pytest.param(path.stem, marks=() if path.stem in SHORT else pytest.mark.long)
-    for path in sorted(CAPTURED.glob("*.parquet"))
+    *((name, 100_000) for name in ("database_mariadb", "fileserver_test", "mail_test", "web_test")),
+    *(pytest.param(path.stem, 500_000, marks=pytest.mark.long) for path in sorted(CAPTURED.glob("*.parquet"))),
 ]
 
 
 @pytest.mark.slow(seconds=900)
-@pytest.mark.parametrize("trace", CAPTURES)
-def test_every_captured_trace_does_in_c_what_it_does_in_the_simulator(built_program, trace):
-    table = beginning(read_trace(CAPTURED / f"{trace}.parquet"), 500_000)
+@pytest.mark.parametrize(("trace", "accesses"), CAPTURES)
+def test_every_captured_trace_does_in_c_what_it_does_in_the_simulator(built_program, trace, accesses):
+    table = beginning(read_trace(CAPTURED / f"{trace}.parquet"), accesses)
     n_pages = expand_pages(table).n_pages
     for k, eviction in enumerate(EVICTIONS):
         for admission in ("", ADMISSIONS[1 + k % 3]):

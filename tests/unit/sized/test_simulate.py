@@ -15,7 +15,8 @@ from cachezoo.policies.stream import Stream
 from cachezoo.sized.admissions import ACCEPT_ALL
 from cachezoo.sized.components import Composition
 from cachezoo.sized.evictions import EVICTIONS
-from cachezoo.sized.simulate import simulate
+from cachezoo.sized.requests import Requests
+from cachezoo.sized.simulate import compiled, simulate
 from tests.oracles.sized import engine as naive
 from tests.oracles.sized.evict import CACHES
 from tests.sized_data import requests, skewed
@@ -33,6 +34,14 @@ def test_a_run_is_its_oracles(eviction, data, asked, capacity, around, resizing)
     assert run.outcome.tolist() == outcome
     names = ("evictions", "evicted_bytes", "expired", "deleted", "resized", "too_large", "unknown")
     assert {name: getattr(run, name) for name in names} == {name: counts[name] for name in names}
+
+
+def test_one_object_is_compiled_for_as_two_are():
+    """The loop is made ready by a run of one object: what it compiles must be what the trace's run then uses."""
+    parts = Composition(EVICTIONS[0], ACCEPT_ALL)
+    for objects in (1, 2):
+        simulate(Requests.of_sizes(np.arange(objects), np.ones(objects, np.int64)), parts, 1)
+    assert len({str(signature[2]) for signature in compiled(parts).signatures}) == 1
 
 
 @pytest.mark.parametrize("text", AS_PAGES)

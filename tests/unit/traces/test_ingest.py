@@ -267,7 +267,7 @@ def test_a_stream_may_touch_more_pages_than_a_whole_trace_in_memory(tmp_path, mo
     raw, out = tmp_path / "t.csv", tmp_path / "o.parquet"
     raw.write_text("".join(msr_rows(700, 3)))
     whole = expand_pages(read_files(TraceFiles([raw])))
-    monkeypatch.setattr("cachezoo.traces.pages.MAX_ACCESSES", 500)
+    monkeypatch.setattr("cachezoo.traces.pages.MOST_NUMBERED", 500)
     assert ingest(TraceFiles([raw]), out)["page_accesses"] == len(whole.page_ids) > 500
     assert describe_files(TraceFiles([raw]))["page_accesses"] == len(whole.page_ids)
     for refused in (lambda: read_pages(out), lambda: expand_pages(read_trace(out))):
@@ -292,7 +292,7 @@ def test_a_row_group_of_large_requests_is_written_in_parts(tmp_path, monkeypatch
 def test_more_pages_than_ids_can_number_are_refused(tmp_path, monkeypatch):
     raw = tmp_path / "t.csv"
     raw.write_text("".join(msr_rows(700, 3)))
-    monkeypatch.setattr("cachezoo.kernels.segments.MOST_IDS", 100)
+    monkeypatch.setattr("cachezoo.kernels.segments.MOST_NUMBERED", 100)
     said = "^t: more than 100 distinct pages or keys, which is what ids of 32 bits can number: .* sample the trace$"
     with pytest.raises(TraceError, match=said):
         ingest(TraceFiles([raw]), tmp_path / "o.parquet")

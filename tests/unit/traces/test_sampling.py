@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.traces import sampling
+from cachezoo.traces.clock import has_clock
+from cachezoo.traces.neighbours import BEFORE
 from cachezoo.traces.objects import ObjectTrace
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.read import TraceFiles, read_either, read_sampled
-from cachezoo.traces.sampling import Plan, SampledTrace, Sampler, Tally, sample
+from cachezoo.traces.sampling import GOES_ON, Plan, SampledTrace, Sampler, Samplers, Tally, sample
 from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import OP_WRITE
 from tests.oracles.transforms import naive_chosen, naive_pages, naive_sample
 from tests.request_data import requests_of, trace_of, traces
 
@@ -60,6 +63,14 @@ def test_in_pieces_it_is_the_naive_sample_with_what_came_before(trace, plan, siz
             if naive_chosen(volume, page * PAGE // plan.block_bytes, plan.seed, rate)
         ]
         assert found.rows.tolist() == places and len(kept) == len(found.before)
+    times = [one["time_us"] for one in requests]
+    assert found.ends_us == (min(times), max(times)) and found.ticks == has_clock(trace)
+    ends = [0, *(one["offset"] + one["size"] for one in requests)]
+    assert found.after.tolist() == [
+        end if part["offset"] == one["offset"] else GOES_ON
+        for end, one in zip(ends, requests, strict=False)
+        for part in naive_sample([one], rate, plan.seed, plan.block_bytes)
+    ]
 
 
 @given(trace=traces(), plan=PLANS)
@@ -102,6 +113,7 @@ def test_a_file_is_sampled_as_its_trace_is(tmp_path, suffix):
     assert isinstance(found, SampledTrace)
     want = sample(read, 0.3, 4, 8192)
     assert requests_of(found.trace) == requests_of(want) and found.accesses == len(expand_pages(read).page_ids)
+    assert found.ends_us == (int(read.time_us[0]), int(read.time_us[-1]))
     n_pages = expand_pages(read).n_pages
     assert found.n_pages == (n_pages if suffix == "parquet" else pytest.approx(n_pages, rel=0.005))
     accesses = len(expand_pages(read).page_ids)
@@ -146,3 +158,60 @@ def test_plans_that_cannot_be_are_refused():
     for plan, message in (({"rate": 0.0}, "rate is 0.0"), ({"most": 0}, "0 accesses"), ({"block_bytes": 1}, "blocks")):
         with pytest.raises(ConfigError, match=message):
             Plan(**plan)
+
+
+@given(several=st.lists(traces(), min_size=1, max_size=3), most=st.sampled_from([None, 5, 30]), seed=st.integers(0, 9))
+def test_samplers_together_keep_so_many_at_one_rate(several, most, seed):
+    samplers = Samplers(Plan(1.0, most, seed))
+    for key, trace in enumerate(several):
+        for low in range(0, len(trace), 3):
+            samplers.add(key, trace.take(np.arange(low, min(low + 3, len(trace)))))
+    assert most is None or sum(one.size for one in samplers.found.values()) <= most
+    rates = [1.0]
+    while True:  # the first of the rate and its halves at which all together keep no more than wanted
+        parts = [in_pieces_or_none(trace, Plan(rates[-1], None, seed)) for trace in several]
+        if most is None or counted(parts) <= most:
+            break
+        rates.append(rates[-1] / 2)
+    assert samplers.rate == rates[-1]
+    for key, (trace, part) in enumerate(zip(several, parts, strict=True)):
+        if part is None:
+            with pytest.raises(TraceError, match="none of its blocks is chosen"):
+                samplers.found[key].found(trace.meta)
+        else:
+            own = samplers.found[key].found(trace.meta)
+            assert requests_of(own.trace) == requests_of(part.trace) and own.before.tolist() == part.before.tolist()
+
+
+def in_pieces_or_none(trace, plan):
+    try:
+        return in_pieces(trace, plan, 99)
+    except TraceError:
+        return None
+
+
+def counted(parts):
+    """Page accesses of samples; a row that stands for several counts as these."""
+    return sum(
+        len(naive_pages([one])) * one.get("count", 1)
+        for part in parts if part is not None for one in requests_of(part.trace)
+    )  # fmt: skip
+
+
+@given(trace=traces(), plan=PLANS, size=st.sampled_from([1, 4, 99]))
+def test_the_requests_around_those_that_are_kept_are_the_whole_traces(trace, plan, size):
+    try:
+        found = in_pieces(trace, replace(plan, near=True), size)
+        parts = [found, *found.groups(2)]
+    except (TraceError, ConfigError):
+        return  # nothing is kept, or a group would be empty
+    each = [len(naive_pages([one])) * one.get("count", 1) for one in requests_of(trace)]
+    starts = np.cumsum(each) - each
+    for part in parts:
+        rows = np.searchsorted(starts, part.before, "right") - 1
+        around = [[max(0, row - BEFORE + place) for place in range(BEFORE + 1)] for row in rows.tolist()]
+        assert part.near is not None
+        assert part.near.offset.tolist() == trace.offset[around].tolist()
+        assert part.near.size.tolist() == trace.size[around].tolist()
+        assert part.near.write.tolist() == (trace.op == OP_WRITE)[around].tolist()
+        assert part.near.volume.tolist() == trace.volume.codes[around].tolist()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cachezoo.arrays import I32
-from cachezoo.kernels.lists import link_head, links, unlink
+from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
 from cachezoo.kernels.near import fetch
 from cachezoo.kernels.outcome import NONE
 from cachezoo.kernels.step import step
@@ -59,6 +59,13 @@ def near(state: State, page: int) -> None:
 
 
 @step
+def soon(state: State, page: int) -> None:
+    """Bring near the page's neighbours."""
+    fetch(state.before, state.after[page])
+    fetch(state.after, state.before[page])
+
+
+@step
 def touch(state: State, page: int, i: int) -> None:
     """To the head of T2."""
     unlink(state.before, state.after, page)
@@ -72,8 +79,10 @@ def touch(state: State, page: int, i: int) -> None:
 @step
 def _drop_tail(state: State, which: int) -> int:
     """Forget the least recent page of a list."""
-    page = int(state.before[state.place.size + which])
-    unlink(state.before, state.after, page)
+    tail = state.place.size + which
+    page = pop_tail(state.before, state.after, tail)
+    fetch(state.before, state.before[tail])
+    fetch(state.place, state.before[tail])
     state.place[page] = NOWHERE
     state.length[which] -= 1
     return page

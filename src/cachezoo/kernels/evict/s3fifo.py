@@ -88,6 +88,12 @@ def near(state: State, page: int) -> None:
 
 
 @step
+def soon(state: State, page: int) -> None:
+    """Bring near the page's place among the ghosts."""
+    fetch(state.log, state.slot_of[page])
+
+
+@step
 def touch(state: State, page: int, i: int) -> None:
     """Count its references."""
     mark = state.mark[page]

@@ -200,7 +200,7 @@ class SepBit(Rule):
 
 
 @njit
-def deaths(pages: I32, trim: Bool, logical_pages: int, start: int) -> tuple[I64, I64]:
+def deaths(pages: I32, trim: Bool, logical_pages: int, start: int, found: I64) -> I64:
     """When each version dies, for schemes that know the future.
 
     Args:
@@ -208,13 +208,13 @@ def deaths(pages: I32, trim: Bool, logical_pages: int, start: int) -> tuple[I64,
         trim: bool[n], or bool[0] for none.
         logical_pages: of the drive.
         start: time of the first of them: pages of the pre-fill.
+        found: int64[n], written: the time at which the version dies that entry i writes (NEVER; of a trim it means
+            nothing).
 
     Returns:
-        int64[n], the time at which the version dies that entry i writes (NEVER; of a trim it means nothing), and
         int64[logical pages], the same of what the pre-fill wrote.
     """
     first = np.full(logical_pages, NEVER, np.int64)
-    found = np.full(pages.size, NEVER, np.int64)
     clock = start
     for i in range(pages.size):
         clock += not (trim.size > 0 and trim[i])
@@ -226,4 +226,4 @@ def deaths(pages: I32, trim: Bool, logical_pages: int, start: int) -> tuple[I64,
         clock -= 1
         found[i] = first[page]
         first[page] = clock
-    return found, first
+    return first

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import F64, I32, I64, U8, U32
+from cachezoo.arrays import F64, I32, I64, MOST_NUMBERED, U8, U32
 from cachezoo.kernels.step import step
 
 BINS = 24
 FIRST_EDGE = 64  # the first bin ends at C over this
 HALF_LIFE = 32  # capacities
 RANKED_EVERY = 8  # times in a capacity
-LONGEST = 2**31 - 1  # age, as accesses are numbered in 31 bits
 
 
 class Hazards(NamedTuple):
@@ -32,7 +31,7 @@ class Hazards(NamedTuple):
         events, risks: float64[K, BINS].
         worth: float64[K, BINS], hits for an access of holding.
         edges: int64[BINS + 1], ages in accesses; bin b holds ages above edges[b], to edges[b + 1]; the last has no end.
-        limits: uint32[BINS], the largest age of each bin, as `bin_of` rounds; `LONGEST` of the last.
+        limits: uint32[BINS], the largest age of each bin, as `bin_of` rounds; `MOST_NUMBERED` of the last.
         left: int64[BINS], accesses that have left each bin or were used again before.
         ranked: int64[1], access number of the latest ranking.
         classes: uint8[m] of each access.
@@ -86,10 +85,10 @@ def bin_of(age: int, first: float) -> int:
 
 
 def limits_of(capacity: int) -> U32:
-    """uint32[BINS] the largest age that `bin_of` puts into each bin or an earlier one, at most `LONGEST`."""
-    found = np.full(BINS, LONGEST, np.uint32)
+    """uint32[BINS] the largest age that `bin_of` puts into each bin or an earlier one, at most `MOST_NUMBERED`."""
+    found = np.full(BINS, MOST_NUMBERED, np.uint32)
     for b in range(BINS - 1):
-        low, high = 0, LONGEST
+        low, high = 0, MOST_NUMBERED
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if bin_of(middle, capacity / FIRST_EDGE) <= b else (low, middle - 1)

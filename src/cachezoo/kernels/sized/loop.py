@@ -4,8 +4,8 @@ The loop keeps what is resident and its bytes; a policy keeps its own order of t
 state (a NamedTuple of flat arrays, changed in place) and the six steps below; an admission a state and two, those of
 `cachezoo.kernels.loops`. The functions here that only raise stand for them.
 
-`held` int64[n_objects] is the loop's: the bytes that the cache holds of each object, 0 of one not resident. An eviction
-may keep the array in its state and read it, and writes nothing to it.
+`held` is the loop's, a column of `cachezoo.kernels.sized.table`: the bytes that the cache holds of each object, 0 of
+one not resident. An eviction may keep the array in its state and read it, and writes nothing to it.
 """
 
 from typing import Any, NamedTuple
@@ -15,8 +15,8 @@ import numpy as np
 from cachezoo.arrays import I32, I64, U8
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.loops import admit, saw
+from cachezoo.kernels.near import AHEAD, fetch
 from cachezoo.kernels.outcome import ADMITTED, BYPASSED, HIT
-from cachezoo.kernels.sized.ahead import FAR, fetch
 
 State = Any
 
@@ -134,8 +134,8 @@ def serve(asked: Asked, lives: Lives | None, store: Store, state: State, gate: S
     evictions, evicted = 0, 0
     for i in range(span[0], span[1]):
         key = ids[i]
-        if i + FAR < ids.size:
-            fetch(held, ids[i + FAR])
+        if i + AHEAD < ids.size:
+            fetch(held, ids[i + AHEAD])
         was = resident[key] != 0
         outcome[i] = BYPASSED
         if lives is not None:

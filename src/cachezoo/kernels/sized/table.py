@@ -16,9 +16,11 @@ def make(n_objects: int) -> tuple[I64, I32, I32]:
     """Nothing held and all lists empty.
 
     Returns:
-        `held` int64[n_objects]; `before` and `after` int32[n_objects + LISTS].
+        `held` int64[n]; `before` and `after` int32[n + LISTS]; n is `n_objects`, but at least 2: numba takes a column
+        of one row for an array of its own, and would compile for it what it has compiled for columns.
     """
-    rows = np.zeros((n_objects + LISTS, 2), np.int64)
+    n = max(n_objects, 2)
+    rows = np.zeros((n + LISTS, 2), np.int64)
     ends = rows.view(np.int32)
-    ends[:, 2:] = np.arange(n_objects + LISTS, dtype=np.int32)[:, None]
-    return rows[:n_objects, 0], ends[:, 2], ends[:, 3]
+    ends[:, 2:] = np.arange(n + LISTS, dtype=np.int32)[:, None]
+    return rows[:n, 0], ends[:, 2], ends[:, 3]

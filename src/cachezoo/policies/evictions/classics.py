@@ -45,7 +45,7 @@ def _marc(stream: Stream, capacity: int, values: Values) -> marc.State:
 
 ARC = Eviction(
     "arc", "adaptive replacement cache", lambda stream, capacity, _: arc.make(stream.n_pages, capacity),
-    arc.has, arc.touch, arc.insert, near=arc.near,
+    arc.has, arc.touch, arc.insert, near=arc.near, soon=arc.soon,
 )  # fmt: skip
 LARC = Eviction(
     "larc", "lazy adaptive replacement cache", lambda stream, capacity, _: larc.make(stream.n_pages, capacity),
@@ -102,7 +102,7 @@ S3FIFO = Eviction(
         Parameter("small", 0.1, 0, 1, "the small queue's share of the capacity"),
         Parameter("ghost", 0.9, 0, 10, "ghosts, as a multiple of the capacity"),
         Whole("promote", 2, 1, 3, "hits in the small queue that take a page to the main one"),
-    ), near=s3fifo.near,
+    ), near=s3fifo.near, soon=s3fifo.soon,
 )  # fmt: skip
 TWOQ = Eviction(
     "twoq", "2Q: recently used are those that came back after they left",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cachezoo.arrays import F32, F64, I64
+from cachezoo.arrays import F32, F64, I64, MOST_NUMBERED
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.evict import lrb, threelcache
 from cachezoo.kernels.learning import TRAINED, TRAININGS, TREES, WRITTEN, Learner, Nodes, Training
@@ -164,18 +164,14 @@ def lrb_settings(values: Values, capacity: int) -> lrb.Settings:
     )  # fmt: skip
 
 
-MOST_ACCESSES = 2**31 - 1
-"""Of a stream: what is remembered of a page counts accesses in 32 bits."""
-
-
 def _countable(stream: Stream) -> int:
-    """Its accesses.
+    """Its accesses, by whose numbers pages are remembered.
 
     Raises:
         ConfigError: more than can be counted.
     """
-    if len(stream) > MOST_ACCESSES:
-        message = f"{len(stream)} page accesses, more than the {MOST_ACCESSES} that a policy that learns counts"
+    if len(stream) > MOST_NUMBERED:
+        message = f"{len(stream)} page accesses, more than the {MOST_NUMBERED} that a policy that learns counts"
         raise ConfigError(f"{message}; cut or sample the trace")
     return len(stream)
 

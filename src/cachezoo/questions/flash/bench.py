@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from cachezoo.arrays import F64
-from cachezoo.contest.choice import Outcome
+from cachezoo.contest.sampled import Estimated
 from cachezoo.flash_cache.cost import MOST_BUSY, yearly
 from cachezoo.flash_cache.load import LoadWindows, load_curve, load_windows, measure
 from cachezoo.flash_cache.policies import Tuned, baseline, controlled, learned, prefetch_of
@@ -18,7 +18,7 @@ from cachezoo.labels.episodes import Admission, OptMode
 from cachezoo.metrics.flash import FlashRow, Yearly
 from cachezoo.settings.flash import FlashPolicy
 from cachezoo.settings.prices import BUILT_IN, Prices
-from cachezoo.traces.clock import has_clock, time_scale
+from cachezoo.traces.clock import time_scale
 from cachezoo.traces.table import Trace
 
 OPT = "opt"
@@ -30,7 +30,7 @@ Choose = Callable[[FlashProblem, OptMode], Admission]
 
 
 @dataclass(frozen=True)
-class FlashOutcome(Outcome):
+class FlashOutcome(Estimated):
     """A policy's run: disk-head seconds a second that its missing reads take, in the mean and by window of time."""
 
     mode: str  # of prefetch
@@ -74,11 +74,11 @@ class Bench:
             most_busy: share of a disk's time that may be taken in the busiest window.
         """
         self.problem, self.flash, self.prices, self.most_busy = problem, flash, prices, most_busy
-        self.clock = has_clock(trace)
-        self.seconds = float(trace.time_us[-1] - trace.time_us[0]) / 1e6 if self.clock else 0.0
+        self.clock, (first_us, last_us) = problem.clock, problem.ends(trace.time_us)
+        self.seconds = float(last_us - first_us) / 1e6 if self.clock else 0.0
         self.scale = time_scale(trace)
         self.windows: LoadWindows = load_windows(trace.time_us, problem, flash, self.scale)
-        self._seed, self._trace_id = seed, trace.meta.trace_id
+        self._seed, self.trace_id = seed, trace.meta.trace_id
 
     def curve(self, run: FlashRun) -> F64:
         """Disk-head seconds a second of its reads, in each window."""
@@ -93,7 +93,7 @@ class Bench:
         """A run's figures; its knob where it was set to a budget."""
         load = measure(self.problem, tuned.run, self.windows, self.flash.disks)
         knob, reached = (tuned.knob, tuned.reached) if budgeted else (None, None)
-        year = self.year(load.total_dt.peak, self.problem.capacity, load.segment_writes)
+        year = self.year(load.total_dt.peak, self.problem.whole_capacity, load.segment_writes)
         return FlashRow(**dict(load), prefetch=mode, knob=knob, reached=reached, year=year)
 
     def year(self, peak_busy: float, segments: int, written: int) -> Yearly | None:
@@ -123,8 +123,8 @@ class Bench:
 
     def plain(self, name: str, mode: str, controller: Controller | None = None) -> Candidate:
         """A policy without a model; a controller keeps the problem's budget as it is shipped."""
-        policy = baseline(name, self._seed, self._trace_id)
-        kept = None if controller is None else baseline(name, self._seed, self._trace_id, controller)
+        policy = baseline(name, self._seed, self.trace_id)
+        kept = None if controller is None else baseline(name, self._seed, self.trace_id, controller)
 
         def run(problem: FlashProblem) -> FlashOutcome:
             return self.outcome(mode, policy(problem, prefetch_of(problem, mode)))

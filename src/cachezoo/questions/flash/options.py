@@ -4,7 +4,8 @@ A write rate is typed as `10MB/s`, `10MiB/s`, `500GiB/day`, or `25%` of what Acc
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +13,16 @@ from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.errors import ConfigError
 from cachezoo.flash_cache.cost import MOST_BUSY
 from cachezoo.flash_cache.policies import ACCEPT_ALL, ADMISSIONS, BLOOM_REJECTX, BUDGETED, WITH_EVICTIONS
-from cachezoo.flash_cache.problem import DISKS, FlashProblem, flash_problem_at
+from cachezoo.flash_cache.problem import DISKS, FlashProblem, Whole, flash_problem_at
 from cachezoo.kernels.flash import DiskHead
 from cachezoo.kernels.segments import Geometry
 from cachezoo.settings.flash import DiskName
 from cachezoo.settings.prices import BUILT_IN, Prices
 from cachezoo.sizes import PAGE_BYTES, Size, human
 from cachezoo.traces.table import OP_READ, Trace
+
+if TYPE_CHECKING:
+    from cachezoo.traces.reading import Chunk
 
 OPT, BALEEN = "opt", "baleen"
 POLICIES = (ACCEPT_ALL, *BUDGETED, BALEEN, OPT)
@@ -82,7 +86,7 @@ class FlashOptions:
     most_busy: float = MOST_BUSY  # share of a disk's time that may be taken in the busiest window
 
 
-def geometry_by_reads(trace: Trace) -> Geometry:
+def geometry_by_reads(trace: "Trace | Chunk") -> Geometry:
     """Segments and blocks of a trace: those of large objects where the median read is at least a segment of them."""
     reads = trace.size[trace.op == OP_READ]
     return OBJECTS if len(reads) and np.median(reads) >= OBJECTS.segment_bytes else BLOCKS
@@ -105,17 +109,36 @@ def disk_given(disk: str | None, seek_ms: float | None, disk_mib_s: float | None
     return DiskHead(DISK.seek_ms if seek_ms is None else seek_ms, disk_mib_s or DISK.rate_mib_s), found
 
 
-def flash_problem_of(trace: Trace, geometry: Geometry, size: Size, options: FlashOptions) -> FlashProblem:
-    """The cache of a size; its budget is set for each rate. Errors as `flash_problem_at` and `capacity_segments`."""
-    return flash_problem_at(
-        trace,
-        geometry,
-        lambda segments: capacity_segments(size, segments, geometry),
-        options.cost,
-        tolerance=TOLERANCE,
-        disk=DISKS[options.disk],
-        count=options.count,
+def flash_problem_of(
+    trace: Trace, geometry: Geometry, size: Size, options: FlashOptions, whole: Whole | None = None
+) -> FlashProblem:
+    """The cache of a size; its budget is set for each rate.
+
+    Args:
+        trace: the requests.
+        geometry: segments and blocks.
+        size: of the cache, of the whole trace's where the requests are a sample.
+        options: what it costs, and what counts.
+        whole: what they are a sample of.
+
+    Raises:
+        ConfigError, TraceError: as `flash_problem_at` and `capacity_segments`.
+    """
+
+    def capacity(segments: int) -> int:
+        found = capacity_segments(size, segments, geometry)
+        return found if whole is None or size.unit == "%" else max(1, round(found / whole.segments))
+
+    problem = flash_problem_at(
+        trace, geometry, capacity, options.cost, tolerance=TOLERANCE, disk=DISKS[options.disk], count=options.count
     )
+    if whole is None:
+        return problem
+    begun = np.flatnonzero(whole.begins)
+    filled = int(np.searchsorted(begun, problem.accept_all.filled_at))
+    first = begun[options.count.place(len(begun), filled, trace.time_us[begun])]
+    time = trace.time_us if whole.clock else np.arange(len(trace))
+    return replace(problem, whole=whole, first=int(first), time=time, clock=whole.clock)
 
 
 def capacity_segments(size: Size, n_segments: int, geometry: Geometry) -> int:

@@ -9,6 +9,7 @@ from cachezoo.io import atomic_file
 from cachezoo.metrics.flash import RateRow
 from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE, WITHOUT
 from cachezoo.questions.flash.table import FlashTable, name_of
+from cachezoo.show.formats import percent
 from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, WIDTH, settings, write
 from cachezoo.sizes import human
 
@@ -27,10 +28,15 @@ def _busy(row: RateRow) -> float:
     return row.disk_ms_per_read if row.disks_busy is None else row.disks_busy
 
 
+def _error(row: RateRow) -> float | None:
+    """Half the 90 % interval of what is drawn, where that is estimated from a sample."""
+    return row.errors_90.get("disk_ms_per_read" if row.disks_busy is None else "disks_busy")
+
+
 def draw_flash(tables: Sequence[FlashTable], title: str, path: Path) -> None:
     """Draw disks kept busy: bars of one size and rate, else over the write rate, or of several sizes over the size.
 
-    The bytes of the file depend on the rows alone.
+    Vertical lines, and those of bars, are what a sample may be off. The bytes of the file depend on the rows alone.
 
     Args:
         tables: of each size.
@@ -45,6 +51,7 @@ def draw_flash(tables: Sequence[FlashTable], title: str, path: Path) -> None:
     table = tables[0]
     rates = list(dict.fromkeys(row.asked for row in table.rows if row.asked is not None))
     cache = human(table.capacity * table.geometry.segment_bytes)
+    part = "" if table.sampled is None else f", from {percent(table.sampled)} of the blocks, ± 90\u00a0%"
     with settings(), atomic_file(path) as temporary:
         if len(tables) > 1:
             panels = rates or [""]
@@ -52,7 +59,7 @@ def draw_flash(tables: Sequence[FlashTable], title: str, path: Path) -> None:
             for axes, rate in zip(canvas.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
                 _over_sizes(axes, tables, rate)
                 limit = f", writes {rate}" if rate else ""
-                axes.set_title(f"{title}: flash caches by size{limit}", loc="left")
+                axes.set_title(f"{title}: flash caches by size{limit}{part}", loc="left")
         else:
             height = 4.6 if len(rates) > 1 else 1.4 + 0.26 * len(table.rows)
             canvas = Figure(figsize=(WIDTH, height), layout="constrained")
@@ -62,7 +69,7 @@ def draw_flash(tables: Sequence[FlashTable], title: str, path: Path) -> None:
             else:
                 _bars(axes, table.rows)
             limit = f", writes {rates[0]}" if len(rates) == 1 else ""
-            axes.set_title(f"{title}: a flash cache of {cache}{limit}", loc="left")
+            axes.set_title(f"{title}: a flash cache of {cache}{limit}{part}", loc="left")
         write(canvas, temporary, path)
 
 
@@ -79,6 +86,7 @@ def _over_sizes(axes: "Axes", tables: Sequence[FlashTable], rate: str) -> None:
         marker = "x" if first.as_shipped else "."
         sizes = [row.capacity_bytes / MIB for row in own]
         axes.plot(sizes, [_busy(row) for row in own], color=colour, linestyle=line, marker=marker, label=name)
+        _off(axes, sizes, own, colour)
     axes.set_xscale("log")
     axes.set_xticks(*_ticks(rows), minor=False)
     axes.set_xticks([], minor=True)
@@ -109,22 +117,33 @@ def _curves(axes: "Axes", table: FlashTable) -> None:
     for name in dict.fromkeys(map(_line_of, table.rows)):
         own = [row for row in table.rows if _line_of(row) == name]
         first = own[0]
-        points = sorted((_written_at(row, known), _busy(row)) for row in own)
+        own.sort(key=lambda row: (_written_at(row, known), _busy(row)))
+        points = [(_written_at(row, known), _busy(row)) for row in own]
         if first.policy == ACCEPT_ALL:
             written = f"{points[0][0]:,.3g} MB/s" if known else f"{points[0][0]:,.2f}"
-            label = f"{name}: {_busy(first):.2f}, writes {written}"
+            error = _error(first)
+            busy = f"{_busy(first):.2f}" + ("" if error is None else f" ± {error:.2f}")
+            label = f"{name}: {busy}, writes {written}"
             axes.axhline(_busy(first), color=GREY, linewidth=0.8, linestyle=_line(modes, first), label=label)
             continue
         line = ":" if first.kind == ORACLE else _line(modes, first)
         style = {"linestyle": "", "marker": "x"} if first.as_shipped else {"linestyle": line, "marker": "."}
         axes.plot(*zip(*points, strict=True), color=colours[first.policy], label=name, **style)  # type: ignore[arg-type]
-    values = [_busy(row) for row in table.rows]
+        _off(axes, [place for place, _ in points], own, colours[first.policy])
+    values = [_busy(row) + sign * (_error(row) or 0.0) for row in table.rows for sign in (-1, 1)]
     room = 0.08 * max(max(values) - min(values), max(values) / 10)
     axes.set_ylim(min(values) - room, max(values) + room)
     axes.set_xlim(left=0)
     axes.set_xlabel("SSD writes, MB a second" if known else "SSD writes, share of accept_all's")
     axes.set_ylabel(COST if table.rows[0].disks_busy is None else BUSY)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+
+
+def _off(axes: "Axes", places: Sequence[float], rows: Sequence[RateRow], colour: str) -> None:
+    """What points may be off, of a sample."""
+    errors = [error for row in rows if (error := _error(row)) is not None]
+    if errors:
+        axes.errorbar(places, [_busy(row) for row in rows], yerr=errors, fmt="none", ecolor=colour, elinewidth=0.8)
 
 
 def _line_of(row: RateRow) -> str:
@@ -143,16 +162,19 @@ def _written_at(row: RateRow, known: bool) -> float:
 
 
 def _bars(axes: "Axes", rows: Sequence[RateRow]) -> None:
-    """Means as bars with their 90 % intervals, peaks as ticks."""
+    """Means as bars with their 90 % intervals, over time or of the sample, peaks as ticks."""
     names = [name_of(row) for row in rows]
     colours = [{ORACLE: LIGHT, MODEL: LINE_COLOURS[0]}.get(row.kind, GREY) for row in rows]
     means, places = [_busy(row) for row in rows], range(len(rows))
     peaks = [row.disks_busy_peak for row in rows if row.disks_busy_peak is not None]
     intervals = [row.disks_busy_interval for row in rows if row.disks_busy_interval is not None]
+    errors = [error for row in rows if (error := _error(row)) is not None]
     spread = [[max(0.0, mean - low) for mean, (low, _) in zip(means, intervals, strict=False)],
               [max(0.0, high - mean) for mean, (_, high) in zip(means, intervals, strict=False)]]  # fmt: skip
-    label = "mean, 90 % interval" if peaks else "mean"
-    axes.barh(places, means, color=colours, height=0.7, xerr=spread if peaks else None, ecolor=BLACK, label=label)
+    off, label = (spread, "mean, 90 % interval") if peaks else (None, "mean")
+    if errors:
+        off, label = [errors, errors], "mean, 90 % error of the sample"
+    axes.barh(places, means, color=colours, height=0.7, xerr=off, ecolor=BLACK, label=label)
     if peaks:
         axes.plot(peaks, places, "|", color=BLACK, markersize=9, label="peak")
     axes.set_yticks(places, names)

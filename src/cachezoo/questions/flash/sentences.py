@@ -12,17 +12,16 @@ from cachezoo.questions.flash.model import FlashModel
 from cachezoo.questions.flash.options import CONSTANTS, FlashOptions
 from cachezoo.questions.flash.table import FlashTable
 from cachezoo.show import formats
-from cachezoo.show.formats import lifetime, money, number, percent, rate, span
+from cachezoo.show.formats import lifetime, money, number, percent, rate, span, words
 from cachezoo.sizes import human
-from cachezoo.traces.table import Trace
 
 
-def values_of(name: str, trace: Trace, tables: Sequence[FlashTable], models: Sequence[FlashModel]) -> dict[str, Any]:
+def values_of(name: str, tables: Sequence[FlashTable], models: Sequence[FlashModel]) -> dict[str, Any]:
     """What `--json` prints: the trace, each size's cache, and all rows."""
     first = tables[0]
     return {
         "trace": name,
-        "trace_id": trace.meta.trace_id,
+        "trace_id": first.trace_id,
         "requests": first.requests,
         "seconds": first.seconds,
         "clock": first.clock,
@@ -34,6 +33,7 @@ def values_of(name: str, trace: Trace, tables: Sequence[FlashTable], models: Seq
         "leads": [{"size": table.size, **lead.values()} for table in tables for lead in table.leads],
         "kept": [{"size": table.size, **lead.values()} for table in tables for lead in table.kept],
         "bundles": [{"id": own.name, "inputs": own.inputs, "drifted": own.drifted} for own in models],
+        **({} if first.sampled is None else {"trace_sampled": first.sampled}),
     }
 
 
@@ -54,10 +54,10 @@ def _cache_values(found: FlashTable) -> dict[str, Any]:
 
 def heads_of(tables: Sequence[FlashTable]) -> dict[str, bool]:
     """The columns of the table, and whether each is of words."""
-    words = [*(["cache"] if len(tables) > 1 else []), "policy", "prefetch", "may write"]
+    names = [*(["cache"] if len(tables) > 1 else []), "policy", "prefetch", "may write"]
     busy = ["disks busy", "at peak"] if tables[0].clock else ["disk ms a read"]
     figures = ["writes", *busy, "reads hit", *(["a day", "SSD lives"] if lived(tables) else [])]
-    return dict.fromkeys(words, True) | dict.fromkeys([*figures, *(["$ a year"] if tables[0].clock else [])], False)
+    return dict.fromkeys(names, True) | dict.fromkeys([*figures, *(["$ a year"] if tables[0].clock else [])], False)
 
 
 def lived(tables: Sequence[FlashTable]) -> bool:
@@ -72,14 +72,24 @@ def cells(row: RateRow, tables: Sequence[FlashTable]) -> list[str]:
     found = [row.size] if len(tables) > 1 else []
     found += [row.policy, row.prefetch, limit, _written(row) + below]
     if row.disks_busy is None or row.disks_busy_peak is None:
-        found.append(f"{row.disk_ms_per_read:.3f}")
+        found.append(f"{row.disk_ms_per_read:.3f}{_error(row, 'disk_ms_per_read', 3)}")
     else:
-        found += [number(row.disks_busy, 3), number(row.disks_busy_peak, 2)]
-    found.append(percent(row.io_hit_ratio))
+        found.append(number(row.disks_busy, 3) + _error(row, "disks_busy", 3))
+        found.append(number(row.disks_busy_peak, 2) + _error(row, "disks_busy_peak", 2))
+    found.append(percent(row.io_hit_ratio) + _error(row, "io_hit_ratio", 1, 100))
     if lived(tables):
         day, years = row.ssd_bytes_a_day, row.lifetime_years
         found += [formats.NONE if day is None else human(day), formats.NONE if years is None else lifetime(years)]
-    return found + ([money(row.usd_a_year)] if tables[0].clock else [])
+    if tables[0].clock:
+        error = row.errors_90.get("usd_a_year")
+        found.append(money(row.usd_a_year) + ("" if error is None else f" ± {money(error)}"))
+    return found
+
+
+def _error(row: RateRow, figure: str, digits: int, times: float = 1) -> str:
+    """Of an estimate, half its 90 % interval."""
+    error = row.errors_90.get(figure)
+    return "" if error is None else f" ± {number(times * error, digits)}"
 
 
 def _written(row: RateRow) -> str:
@@ -110,6 +120,7 @@ def leads_of(found: FlashTable) -> list[str]:
             f"At {lead.asked}, all set in hindsight: of the policies without a model {rival.policy}{_with(rival)} "
             "keeps the disks least busy"
         )
+        text += f"; the sample does not tell it from {words(lead.level)}" if lead.level else ""
         text += "" if lead.more_helps else f"; more writes do not help it beyond {wrote}"
         if model is not None and saved is not None:
             text += f"; {model.policy}{_with(model)} {'saves' if saved.value > 0 else 'costs'} "
@@ -151,8 +162,8 @@ def how_run(policy: str) -> str:
 
 def _keeps(row: RateRow) -> str:
     if row.disks_busy is None:
-        return f"costs {row.disk_ms_per_read:.3f} disk ms a read"
-    return f"keeps {row.disks_busy:.3f} disks busy"
+        return f"costs {row.disk_ms_per_read:.3f}{_error(row, 'disk_ms_per_read', 3)} disk ms a read"
+    return f"keeps {row.disks_busy:.3f}{_error(row, 'disks_busy', 3)} disks busy"
 
 
 def shipped_of(found: FlashTable) -> list[str]:
@@ -175,9 +186,17 @@ def shipped_of(found: FlashTable) -> list[str]:
 
 
 def _cost_of(found: FlashTable, options: FlashOptions) -> list[str]:
-    """Which write rate costs least a year, by how much, and whether no flash costs less; nothing without a clock."""
+    """Which write rate costs least a year, by how much, and whether no flash costs less; nothing without a clock.
+
+    Of a sample: that it does not say so.
+    """
     if not found.cheapest or found.without is None:
         return []
+    if found.sampled is not None:
+        return [
+            "What costs least a year is not said from a sample: disks are bought for the busiest window, whose load a "
+            "sample tells too roughly. Run all of the trace for it: --sample exact."
+        ]
     best, *others = found.cheapest
     none, own = found.without, best.year
     assert own is not None
@@ -230,6 +249,12 @@ def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
         "each policy's setting is the best on this very trace that keeps the limit, of those set to the limit and to "
         "halves of it until that no longer helps.",
     ]
+    if found.sampled is not None:
+        lines.append(
+            f"Estimated from {percent(found.sampled)} of the blocks, drawn by a hash, with as small a part of cache "
+            "and writes. ±: half a 90 % interval, from eight parts of the sample; on some traces it is too narrow. The "
+            "peak, and with it $ a year, rests on one window of the sample: it is rough."
+        )
     if any(row.set_by for row in every):
         lines.append("kept, as shipped: a controller keeps the limit as the trace goes by, without knowing the rest.")
     if any(row.kind == ORACLE for row in every):
@@ -248,6 +273,14 @@ def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
             f"Rates and $ are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."
         )
     return lines
+
+
+def title_of(name: str, tables: Sequence[FlashTable]) -> str:
+    """What the table is of."""
+    first = tables[0]
+    caches = words([human(table.capacity * table.geometry.segment_bytes) for table in tables])
+    text = f"{name}: a flash cache of {caches} before hard disks"
+    return text if first.sampled is None else f"{text}, estimated from {percent(first.sampled)} of the blocks"
 
 
 def _disk_note(options: FlashOptions) -> str:

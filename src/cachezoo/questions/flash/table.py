@@ -20,10 +20,11 @@ import numpy as np
 from cachezoo.console import Advance
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.lead import Lead
+from cachezoo.contest.sampled import GROUPS, half_widths
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.flash_cache.load import LoadWindows, load_curve
 from cachezoo.flash_cache.modes import NONE
-from cachezoo.flash_cache.policies import ACCEPT_ALL, ADMISSIONS, WITH_EVICTIONS, prefetch_of
+from cachezoo.flash_cache.policies import ACCEPT_ALL, ADMISSIONS, COIN_FLIP, WITH_EVICTIONS, prefetch_of
 from cachezoo.flash_cache.problem import FlashProblem
 from cachezoo.kernels.segments import Geometry
 from cachezoo.kernels.write_budget import Controller
@@ -32,13 +33,16 @@ from cachezoo.metrics.flash import RateRow, Yearly
 from cachezoo.questions.flash.bench import MODEL, OPT, ORACLE, WITHOUT, Bench, Candidate, FlashOutcome
 from cachezoo.questions.flash.model import FlashModel
 from cachezoo.questions.flash.options import TOLERANCE, FlashOptions, WriteRate, capacity_segments, flash_problem_of
+from cachezoo.questions.flash.sampled import whole_of, with_errors
 from cachezoo.settings.flash import EpisodeLabel, FlashPolicy
 from cachezoo.sizes import Size
+from cachezoo.traces.sampling import SampledTrace
 from cachezoo.traces.table import Trace
 
 HOUR_DAYS = 1 / 24
 MOST_HALVINGS = 6
 NAMED = ("policy", "prefetch", "written_bytes_s", "written_share")  # of a row in a lead
+Ran = tuple[RateRow, FlashOutcome]
 # How OPT's eviction age is looked for and reads are labelled, as `label.episodes`; the cache and its writes are the
 # problem's own.
 OPT_SEARCH: dict[str, Any] = {
@@ -93,6 +97,8 @@ class RateLead:
     rival: RateRow
     model: RateRow | None = None
     saved: Lead | None = None
+    # Of a sample, those without a model of which it does not say whether the rival is ahead
+    level: tuple[str, ...] = ()
 
     @property
     def more_helps(self) -> bool:
@@ -107,6 +113,7 @@ class RateLead:
     def values(self) -> dict[str, Any]:
         """For JSON."""
         found: dict[str, Any] = {"asked": self.asked, "rival": self.rival.values(*NAMED), "more_helps": self.more_helps}
+        found |= {"level": list(self.level)} if self.rival.errors_90 else {}
         if self.model is None or self.saved is None:
             return {**found, "saving": None}
         saved = {"share": self.saved.value, "interval": self.saved.ends, "verdict": self.verdict}
@@ -115,8 +122,9 @@ class RateLead:
 
 @dataclass(frozen=True)
 class FlashTable:
-    """What `cachezoo recommend --only flash` says of a trace and a cache."""
+    """What `recommend --only flash` says of a trace and a cache; from a sample, estimates for the whole trace."""
 
+    trace_id: str
     geometry: Geometry
     size: str  # of the cache, as typed
     capacity: int  # segments
@@ -130,6 +138,7 @@ class FlashTable:
     rows: list[RateRow]  # policies without a model, bundles, OPT
     leads: list[RateLead]  # of each rate, in hindsight
     kept: list[RateLead]  # of each rate, and bundle as shipped if there is one, kept by the controller
+    sampled: float | None = None  # the part of the blocks that it is an estimate from
 
     @property
     def cheapest(self) -> list[RateRow]:
@@ -168,9 +177,10 @@ class RateBench(Bench):
         self.options, self.size = options, size
 
     def limit(self, rate: WriteRate) -> float:
-        """Segments that may be written at a rate."""
+        """Segments that may be written at a rate; of a sample as many fewer."""
         problem = self.problem
-        return rate.segments(problem.accept_all.segment_writes, self.seconds, problem.geometry.segment_bytes)
+        found = rate.segments(problem.accept_all.segment_writes, self.seconds, problem.geometry.segment_bytes)
+        return found if problem.whole is None or rate.bytes_s is None else found / problem.whole.reads
 
     def as_shipped(self, candidate: Candidate, limit: float | None) -> FlashOutcome:
         """A model whose controller keeps a limit; None: it has none."""
@@ -199,12 +209,15 @@ class RateBench(Bench):
         """A run's figures."""
         problem, windows, limited = self.problem, self.windows, rate is not None
         row = self.row(found.tuned, found.mode, limited or candidate.kind == MODEL)
-        capacity = problem.capacity * problem.geometry.segment_bytes
+        knob, counts = row.knob, not (as_shipped or candidate.policy.startswith(COIN_FLIP))
+        if knob is not None and problem.whole is not None and counts:
+            knob *= problem.whole.accesses  # requests, misses or episodes
+        capacity = problem.whole_capacity * problem.geometry.segment_bytes
         written = row.segment_writes * problem.geometry.segment_bytes
         per_day = written / windows.days if self.clock and windows.days >= HOUR_DAYS else None
         drives = None if per_day is None else per_day / capacity
         return RateRow(
-            **dict(row) | {"reached": found.reached if limited else None},
+            **dict(row) | {"reached": found.reached if limited else None, "knob": knob},
             size=str(self.size),
             capacity_bytes=capacity,
             policy=candidate.policy,
@@ -214,7 +227,7 @@ class RateBench(Bench):
             more_helps=found.more_helps if limited else None,
             clock=self.clock,
             written_bytes_s=written / self.seconds if self.clock else None,
-            disk_ms_per_read=1e3 * row.read_dt_s / max(1, int(np.count_nonzero(problem.read[windows.first :]))),
+            disk_ms_per_read=1e3 * row.read_dt_s / max(1, problem.requests(slice(windows.first, None), reads=True)),
             ssd_bytes_a_day=per_day,
             drive_writes_a_day=drives,
             lifetime_years=RATED_YEARS * self.options.rated_dwpd / drives if drives else None,
@@ -267,47 +280,64 @@ def cases_of(options: FlashOptions, models: Sequence[FlashModel]) -> list[Case]:
 
 
 def flash_tables(
-    trace: Trace, geometry: Geometry, models: Sequence[FlashModel], options: FlashOptions, seed: int,
+    trace: Trace | SampledTrace, geometry: Geometry, models: Sequence[FlashModel], options: FlashOptions, seed: int,
     advance: Advance | None = None,
 ) -> list[FlashTable]:  # fmt: skip
-    """`flash_table` of each size, in the order given. Errors as that and `flash_problem_of`."""
+    """Run every policy and bundle in every mode at every rate, at each size.
+
+    Args:
+        trace: the requests, or a sample of them that was drawn by `plan_by_reads`.
+        geometry: segments and blocks.
+        models: what the bundles decide on the trace; none on a sample.
+        options: what runs.
+        seed: of CoinFlip's draws.
+        advance: progress: runs done of `runs_of`, and the next one's name.
+
+    Returns:
+        A table of each size, in the order given.
+
+    Raises:
+        ConfigError: a rate or a size below one segment, nothing left to count, or a sample too small for an error.
+        TraceError: the trace has no reads, or blocks of more segments than ids can number.
+    """
     for size in options.sizes:
         capacity_segments(size, 1, geometry)
-    runs, found = len(cases_of(options, models)), list[FlashTable]()
+    groups = trace.groups(GROUPS) if isinstance(trace, SampledTrace) else ()
+    done = 0
+
+    def step(name: str) -> None:
+        nonlocal done
+        if advance is not None:
+            advance(done, name)
+        done += 1
+
+    def bench_of(own: Trace | SampledTrace, size: Size) -> RateBench:
+        requests, whole = (own.trace, whole_of(own)) if isinstance(own, SampledTrace) else (own, None)
+        return RateBench(requests, flash_problem_of(requests, geometry, size, options, whole), size, options, seed)
+
+    found = list[FlashTable]()
     for size in options.sizes:
-        before, problem = runs * len(found), flash_problem_of(trace, geometry, size, options)
-
-        def own(done: float, note: str = "", *, before: int = before) -> None:
-            if advance is not None:
-                advance(before + done, note)
-
-        found.append(flash_table(trace, problem, size, models, options, seed, own))
+        bench = bench_of(trace, size)
+        runs = _runs(bench, models, step)
+        if groups:
+            dealt = [_runs(bench_of(group, size), models, step) for group in groups]
+            runs = [with_errors(row, own, others) for (row, own), *others in zip(runs, *dealt, strict=True)]
+        found.append(_table(bench, runs, trace.rate if isinstance(trace, SampledTrace) else None))
     return found
 
 
-def flash_table(
-    trace: Trace, problem: FlashProblem, size: Size, models: Sequence[FlashModel], options: FlashOptions, seed: int,
-    advance: Advance | None = None,
-) -> FlashTable:  # fmt: skip
-    """Run every policy and bundle in every mode at every rate.
+def runs_of(trace: Trace | SampledTrace, models: Sequence[FlashModel], options: FlashOptions) -> int:
+    """How many runs `flash_tables` makes."""
+    groups = GROUPS if isinstance(trace, SampledTrace) else 0
+    return len(options.sizes) * len(cases_of(options, models)) * (1 + groups)
 
-    Args:
-        trace: the requests.
-        problem: their cache, see `flash_problem_of`.
-        size: of that, as typed.
-        models: what the bundles decide on the trace.
-        options: what runs.
-        seed: of CoinFlip's draws.
-        advance: progress: runs done, and the next one's name.
 
-    Raises:
-        ConfigError: a rate below one segment.
-        TraceError: blocks of more segments than ids can number.
-    """
-    bench = RateBench(trace, problem, size, options, seed)
+def _runs(bench: RateBench, models: Sequence[FlashModel], step: Callable[[str], None]) -> list[Ran]:
+    """The runs of `cases_of`; `step` hears of each."""
+    problem, options = bench.problem, bench.options
     limits = [bench.limit(rate) for rate in options.rates]
     by_name = {model.name: model for model in models}
-    runs = list[tuple[RateRow, FlashOutcome]]()
+    runs = list[Ran]()
     limited = dict[tuple[str, str], tuple[Candidate, Limits]]()
 
     def candidate(policy: str, kind: str, mode: str, as_shipped: bool) -> Candidate:
@@ -320,9 +350,8 @@ def flash_table(
         threshold = model.thresholds[mode] if as_shipped else None
         return bench.model(policy, model.scores, mode, fetched, threshold, model.controller, model.whole_block)
 
-    for done, (policy, kind, mode, rate, as_shipped) in enumerate(cases_of(options, models)):
-        if advance is not None:
-            advance(done, f"{policy} {mode}")
+    for policy, kind, mode, rate, as_shipped in cases_of(options, models):
+        step(f"{policy} {mode}")
         if as_shipped or rate is None:
             own = candidate(policy, kind, mode, as_shipped)
             limit = None if rate is None else bench.limit(rate)
@@ -334,13 +363,20 @@ def flash_table(
             own, tried = limited[policy, mode]
             found = tried.best(bench.limit(rate))
         runs.append((bench.rate_row(own, rate, found, as_shipped), found))
+    return runs
+
+
+def _table(bench: RateBench, runs: Sequence[Ran], sampled: float | None) -> FlashTable:
+    """The table of some runs; `sampled` is the part of the blocks that they are of."""
+    problem, options, windows = bench.problem, bench.options, bench.windows
     runs = _best_kept(runs, {rate.text: (1 + 2 * TOLERANCE) * bench.limit(rate) for rate in options.rates})
     return FlashTable(
+        trace_id=bench.trace_id,
         geometry=problem.geometry,
-        size=str(size),
-        capacity=problem.capacity,
-        requests=len(problem),
-        windows=bench.windows,
+        size=str(bench.size),
+        capacity=problem.whole_capacity,
+        requests=problem.requests(),
+        windows=replace(windows, first=problem.requests(slice(windows.first))),
         seconds=bench.seconds,
         clock=bench.clock,
         scale=bench.scale,
@@ -349,6 +385,7 @@ def flash_table(
         rows=[row for row, _ in runs],
         leads=[lead for rate in options.rates if (lead := _lead(rate, runs)) is not None],
         kept=[lead for rate in options.rates for lead in _kept_leads(rate, runs)],
+        sampled=sampled,
     )
 
 
@@ -357,23 +394,22 @@ def _is_kept(row: RateRow) -> bool:
     return row.kind == WITHOUT and row.as_shipped
 
 
-def _best_kept(
-    runs: Sequence[tuple[RateRow, FlashOutcome]], most: Mapping[str, float]
-) -> list[tuple[RateRow, FlashOutcome]]:
+def _best_kept(runs: Sequence[Ran], most: Mapping[str, float]) -> list[Ran]:
     """Of what a controller keeps without a model the best at each rate, and all the others.
 
     What writes more segments than `most` of its rate comes last: there the controller failed.
     """
 
-    def rank(row: RateRow) -> tuple[bool, float]:
-        return row.segment_writes > most[row.asked or ""], row.disk_ms_per_read
+    def rank(run: Ran) -> tuple[bool, float]:
+        row, found = run
+        return found.writes > most[row.asked or ""], row.disk_ms_per_read
 
-    kept = [row for row, _ in runs if _is_kept(row)]
-    best = [min((row for row in kept if row.asked == rate), key=rank, default=None) for rate in most]
-    return [(row, found) for row, found in runs if not _is_kept(row) or any(row is one for one in best)]
+    kept = [run for run in runs if _is_kept(run[0])]
+    best = [min((run for run in kept if run[0].asked == rate), key=rank, default=None) for rate in most]
+    return [run for run in runs if not _is_kept(run[0]) or any(run is one for one in best)]
 
 
-def _kept_leads(rate: WriteRate, runs: Sequence[tuple[RateRow, FlashOutcome]]) -> list[RateLead]:
+def _kept_leads(rate: WriteRate, runs: Sequence[Ran]) -> list[RateLead]:
     """The best kept policy without a model at a rate: by itself, or against each bundle as a cache would run it.
 
     A bundle's modes are in its rows as shipped; the one that prefetches is what a runtime takes.
@@ -390,9 +426,9 @@ def _kept_leads(rate: WriteRate, runs: Sequence[tuple[RateRow, FlashOutcome]]) -
     return leads or [RateLead(rate.text, rival[0])]
 
 
-def _lead(rate: WriteRate, runs: Sequence[tuple[RateRow, FlashOutcome]]) -> RateLead | None:
+def _lead(rate: WriteRate, runs: Sequence[Ran]) -> RateLead | None:
     """The best policy without a model at a rate in hindsight, and the best bundle; None where no such policy ran."""
-    best: dict[str, tuple[RateRow, FlashOutcome]] = {}
+    best: dict[str, Ran] = {}
     for row, found in runs:
         own = row.asked == rate.text and not row.as_shipped
         if own and (row.kind not in best or row.disk_ms_per_read < best[row.kind][0].disk_ms_per_read):
@@ -401,9 +437,24 @@ def _lead(rate: WriteRate, runs: Sequence[tuple[RateRow, FlashOutcome]]) -> Rate
         return None
     rival, beside = best[WITHOUT]
     if MODEL not in best:
-        return RateLead(rate.text, rival)
+        others = [run for run in runs if run[0].kind == WITHOUT and run[0].asked == rate.text and not run[0].as_shipped]
+        return RateLead(rate.text, rival, level=_level(rival, beside, others))
     model, ours = best[MODEL]
     return RateLead(rate.text, rival, model, ours.lead(beside, Goal.COST))
+
+
+def _level(best: RateRow, found: FlashOutcome, runs: Sequence[Ran]) -> tuple[str, ...]:
+    """Of a sample, the runs that may cost the disks as little of the whole trace as the best: 90 % do not say."""
+    if found.groups is None:
+        return ()
+    level = []
+    for row, own in runs:
+        assert own.groups is not None
+        leads = [Goal.COST.lead(ours, theirs) for ours, theirs in zip(found.groups, own.groups, strict=True)]
+        lead = Goal.COST.lead(found.mean, own.mean)
+        if row is not best and lead <= half_widths(np.array(lead), np.array(leads)):
+            level.append(name_of(row))
+    return tuple(level)
 
 
 def name_of(row: RateRow) -> str:

@@ -91,8 +91,9 @@ def _trace(found: Recommendation) -> str:
 
 def read_as(found: Recommendation) -> str:
     """What was read."""
-    trace = found.bench.trace
-    seconds = float(trace.time_us[-1] - trace.time_us[0]) / 1e6
+    trace, sample = found.bench.trace, found.bench.sample
+    first_us, last_us = (trace.time_us[0], trace.time_us[-1]) if sample is None else sample.ends_us
+    seconds = float(last_us - first_us) / 1e6
     span = "without a clock"
     if seconds > 0 and not are_numbered(trace.meta.extra):
         scale = time_scale(trace)

@@ -19,7 +19,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.accounting import Counts, Keep, Simulation
 from cachezoo.policies.long import LongSimulator
-from cachezoo.policies.registry import policy
+from cachezoo.policies.registry import in_sample, policy
 from cachezoo.policies.simulate import Simulator
 from cachezoo.policies.stream import Unit, Writes
 from cachezoo.settings.device import AnalyticDevice
@@ -286,7 +286,8 @@ class Bench:
         return replace(found, errors=errors, groups=np.array([one.mean for one in each]))
 
     def _run(self, policy_id: str, capacity: int, first: int, decision_us: float) -> Run:
-        simulated = self.simulator.run(policy_id, self.own(capacity), self.place(first))
+        with in_sample(policy_id, capacity):
+            simulated = self.simulator.run(policy_id, self.own(capacity), self.place(first))
         found = self.counted_run(simulated, policy(policy_id).kind, decision_us)
         return self._scaled(found, simulated, capacity, first)
 

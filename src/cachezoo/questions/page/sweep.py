@@ -18,7 +18,7 @@ from cachezoo.policies.bounds import BELADY_BYPASS, STATIC_HINDSIGHT, weighted_b
 from cachezoo.policies.long import LongSimulator
 from cachezoo.policies.registry import OPTIMUM, policy
 from cachezoo.policies.simulate import Simulator
-from cachezoo.questions.page.bench import Bench, Options, Row, Simulates
+from cachezoo.questions.page.bench import Bench, Options, Row, Run, Simulates
 from cachezoo.remote import Remote
 from cachezoo.sizes import Size
 from cachezoo.traces.long import LongTrace, is_long, opened
@@ -80,7 +80,7 @@ def _as_it_is(path: Path) -> tuple[str, int, int]:
 def _job(
     path: Path, policy_id: str, capacities: Sequence[Size], options: Options, quiet: bool,
     long: LongSimulator | None = None, size: int | None = None,
-) -> list[Row]:  # fmt: skip
+) -> list[Run]:  # fmt: skip
     """Run a policy at each capacity on a trace; `size` is of its file where the job was made, perhaps elsewhere."""
     if size is not None and path.stat().st_size != size:
         raise TraceError(f"{path}: is another file on a worker; share the folder with it, or name an s3:// place")
@@ -101,8 +101,7 @@ def _job(
     bench = _held[0][2].counting(options.count)
     if bench.sample is not None:
         check_sampled(policy_id)
-    runs = [bench.run(policy_id, bench.size(own), options.decision_us) for own in capacities]
-    return [{"trace": path.name, **run.values()} for run in runs]
+    return [bench.run(policy_id, bench.size(own), options.decision_us) for own in capacities]
 
 
 def _is_long(path: Path, options: Options) -> bool:
@@ -118,8 +117,17 @@ def _read_long(path: Path, options: Options) -> LongSimulator:
 
 def sweep(
     traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[Size], options: Options,
-    workers: int | None = None, advance: Advance | None = None, ready: Bench | None = None,
+    workers: int | None = None, advance: Advance | None = None,
 ) -> list[Row]:  # fmt: skip
+    """Run every policy at every capacity on every trace: the rows of `runs`, each with its `trace`."""
+    found, each = runs(traces, policies, capacities, options, workers, advance), len(policies) * len(capacities)
+    return [{"trace": traces[place // each].name, **run.values()} for place, run in enumerate(found)]
+
+
+def runs(
+    traces: Sequence[Path], policies: Sequence[str], capacities: Sequence[Size], options: Options,
+    workers: int | None = None, advance: Advance | None = None, ready: Bench | None = None,
+) -> list[Run]:  # fmt: skip
     """Run every policy at every capacity on every trace.
 
     Args:
@@ -132,7 +140,7 @@ def sweep(
         ready: of a single trace, where it is at hand: a long one is not read again.
 
     Returns:
-        A row for each run, by trace, policy and capacity in the order given: the figures of `Run`, and `trace`.
+        By trace, policy and capacity in the order given.
 
     Raises:
         CachezooError: what a run raises; the other runs are ended, as they are by an interrupt.
@@ -144,21 +152,21 @@ def sweep(
     count, here = min(workers or os.cpu_count() or 1, len(jobs)), scheduler() is None
     known = ready.runs if ready is not None and isinstance(ready.runs, LongSimulator) else None
     if count <= 1 and here:
-        rows = []
+        ran = list[Run]()
         for done, (path, policy_id, quiet) in enumerate(jobs):
-            rows += _job(path, policy_id, capacities, options, quiet, known)
+            ran += _job(path, policy_id, capacities, options, quiet, known)
             if advance is not None:
                 advance(done + 1, policy_id)
-        return rows
+        return ran
     # A long trace is read once, and its files are mapped by all processes of this machine; the next one comes after it.
     long = [path for path in traces if here and (known is not None or _is_long(path, options))]
-    found: list[list[Row]] = [[] for _ in jobs]
+    found: list[list[Run]] = [[] for _ in jobs]
     done = 0
     with pool_of(count) as pool:
         for alone in (None, *long):
-            runs = None if alone is None else known or _read_long(alone, options)
+            read = None if alone is None else known or _read_long(alone, options)
             futures = {
-                pool.submit(_job, path, own, capacities, options, quiet, runs, None if here else _size(path)): k
+                pool.submit(_job, path, own, capacities, options, quiet, read, None if here else _size(path)): k
                 for k, (path, own, quiet) in enumerate(jobs)
                 if path == alone or (alone is None and path not in long)
             }
@@ -167,7 +175,7 @@ def sweep(
                 done += 1
                 if advance is not None:
                     advance(done, jobs[futures[future]][1])
-    return [row for each in found for row in each]
+    return [run for each in found for run in each]
 
 
 def _size(path: Path) -> int | None:

@@ -8,7 +8,7 @@ import numpy as np
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.verdict import LEAST_SAVING
 from cachezoo.contest.words import saves
-from cachezoo.questions.share.case import CACHE_US, Case, Comparison, Score, Served
+from cachezoo.questions.share.case import CACHE_US, Case, Comparison, Score
 from cachezoo.questions.share.partition import FRAGMENT
 from cachezoo.runtime.tenants import POLICIES
 from cachezoo.show.formats import NONE, number, ordinary, percent, share, span, words
@@ -26,8 +26,8 @@ def cells(row: Score) -> dict[str, str]:
     """A partitioner's row, by the titles of its columns."""
     return {
         "partitioner": str(row.candidate),
-        "transfers": number(row.transfers, 4),
-        "hit ratio": number(row.hit_ratio, 4),
+        "transfers": give_or_take(number(row.transfers, 4), row.error_90, 4),
+        "hit ratio": give_or_take(number(row.hit_ratio, 4), row.hits_error_90, 4),
         "90 %": span(row.hits.interval, 3, 1) or NONE,
         "knows ahead": row.candidate.knows or NONE,
         "misses": number(row.misses, 4),
@@ -38,24 +38,32 @@ def cells(row: Score) -> dict[str, str]:
     }
 
 
-def by_application(found: Comparison, cell: Callable[[Served], str]) -> list[dict[str, str]]:
+def give_or_take(text: str, error: float | None, digits: int) -> str:
+    """A figure, with half its 90 % interval where it is an estimate that has one."""
+    return text if error is None or np.isnan(error) else f"{text} ± {number(error, digits)}"
+
+
+def by_application(found: Comparison, cell: Callable[[Score, int], str]) -> list[dict[str, str]]:
     """A row for each application: a cell of its figures under each partitioner."""
     return [
-        {"application": name} | {str(row.candidate): cell(row.applications[a]) for row in found.rows}
+        {"application": name} | {str(row.candidate): cell(row, a) for row in found.rows}
         for a, name in enumerate(found.case.mix.names)
     ]
 
 
-def hits_and_slowdown(one: Served) -> str:
+def hits_and_slowdown(row: Score, a: int) -> str:
     """An application's hit ratio, and x its slowdown."""
+    one, errors = row.applications[a], row.application_errors
     if one.hit_ratio is None or one.slowdown is None:
         return NONE
-    return f"{number(one.hit_ratio, 3)} x{number(one.slowdown, 2)}"
+    hits = give_or_take(number(one.hit_ratio, 3), None if errors is None else errors[a, 0], 3)
+    return f"{hits} x{number(one.slowdown, 2)}"
 
 
-def reads(one: Served) -> str:
+def reads(row: Score, a: int) -> str:
     """The pages read for an application, a reference of its own."""
-    return number(one.transfers, 3)
+    one, errors = row.applications[a], row.application_errors
+    return give_or_take(number(one.transfers, 3), None if errors is None else errors[a, 1], 3)
 
 
 def _compared(own: Score, other: Score, name: str) -> str:
@@ -82,13 +90,13 @@ def answer(found: Comparison) -> str:
     if best is None:
         return f"None keeps the floors. {_least_unmet(caches)}"
     stays = now if now is not None and found.advised is None else best
-    texts = (_advice(best, now, found), _floors(stays), _higher(stays, caches), _bound(stays, found))
+    texts = (_advice(best, now, found), _floors(stays), _higher(stays, caches), _bound(stays, found), _sampled(found))
     return " ".join(text for text in texts if text)
 
 
 def _advice(best: Score, now: Score | None, found: Comparison) -> str:
     """What to do, what it reads, and its rivals."""
-    read = f"reads {best.transfers:.4f} pages a reference"
+    read = f"reads {give_or_take(f'{best.transfers:.4f}', best.error_90, 4)} pages a reference"
     other = found.best(splits=not best.candidate.splits)
     if best is now:
         rival = other or next((row for row in found.rows if row is not best and not row.candidate.knows), None)
@@ -201,6 +209,13 @@ def _higher(best: Score, caches: list[Score]) -> str:
     return f"{top.candidate} hits more often ({hits}) and reads {more:.2f} times as much."
 
 
+def _sampled(found: Comparison) -> str:
+    """That all of it is estimated, where it is."""
+    if not found.case.sampled:
+        return ""
+    return f"All of it is estimated from a sample, {percent(found.case.mix.rate)} of the pages, ± 90 %."
+
+
 def _bound(best: Score, found: Comparison) -> str:
     """How far the best fixed split is ahead, where it is."""
     known = [row for row in found.rows if row.candidate.partitioner.id == "static-best"]
@@ -217,14 +232,13 @@ def uneven(case: Case) -> list[str]:
 
     One ends long before the others, or few of its references count: the answer holds little for it.
     """
-    mix = case.mix
-    counted = [int(np.count_nonzero(places >= start)) for places, start in zip(mix.at, case.start, strict=True)]
-    ends = [(int(places[-1]) + 1) / len(mix) for places in mix.at]
-    few = [own < FEW * len(one) for own, one in zip(counted, mix.applications, strict=True)]
+    mix, counted = case.mix, case.references.tolist()
+    ends = [(int(mix.before(places[-1])) + 1) / mix.references for places in mix.at]
+    few = [own < FEW * one.references for own, one in zip(counted, mix.applications, strict=True)]
     named = sorted((k for k in range(mix.count) if ends[k] < EARLY or few[k]), key=lambda k: ends[k])
     lines = []
     for k in named[:MOST_NAMED]:
-        count = f"{counted[k]:,} of the {len(mix.applications[k]):,} references of {mix.names[k]} count"
+        count = f"{counted[k]:,} of the {mix.applications[k].references:,} references of {mix.names[k]} count"
         left = [name for name, end in zip(mix.names, ends, strict=True) if end > ends[k]]
         after = f"{left[0]} has the cache to itself" if len(left) == 1 else f"the {len(left)} that go on have the cache"
         early = f"{mix.names[k]} ends at {share(ends[k])} of the run; after that {after}; {count}"
@@ -236,7 +250,7 @@ def uneven(case: Case) -> list[str]:
 
 def caption(found: Comparison, device: str) -> str:
     """What the tables' figures are of."""
-    counted, total = found.case.counted, found.case.total
+    counted, total = found.case.counted, found.case.mix.references
     order = (
         "in lockstep, one reference of each in turn"
         if found.case.mix.order == "lockstep"
@@ -257,19 +271,20 @@ def caption(found: Comparison, device: str) -> str:
 def title(found: Comparison) -> str:
     """What the tables are of."""
     have, touched = (human(pages * PAGE_BYTES) for pages in (found.case.pages, found.case.mix.n_pages))
-    return f"{found.case.mix.count} applications and one cache of {have}, of {touched} that they touch"
+    part = f"; from {percent(found.case.mix.rate)} of the pages" if found.case.sampled else ""
+    return f"{found.case.mix.count} applications and one cache of {have}, of {touched} that they touch{part}"
 
 
 def values(found: Comparison) -> dict[str, Any]:
     """For JSON."""
     return {
         "order": found.case.mix.order,
-        "remarks": [*found.case.mix.remarks, *uneven(found.case)],
+        "remarks": [*found.case.mix.remarks, *found.fitted, *uneven(found.case)],
         "cache_pages": found.case.pages,
         "distinct_pages": found.case.mix.n_pages,
-        "references": found.case.total,
+        "references": found.case.mix.references,
         "counted": found.case.counted,
-        "counted_from": found.case.start.tolist(),
+        "counted_from": found.case.mix.before(found.case.start).tolist(),
         "applications": list(found.case.mix.names),
         "cache_us": CACHE_US,
         "disk_us": found.case.disk_us.tolist(),
@@ -279,4 +294,5 @@ def values(found: Comparison) -> dict[str, Any]:
         "chosen_on": {str(one): transfers for one, transfers in found.earlier.items()},
         "answer": ordinary(answer(found)),
         "service": service(found),
+        **({"trace_sampled": found.case.mix.rate} if found.case.sampled else {}),
     }

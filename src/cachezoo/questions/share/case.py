@@ -5,8 +5,9 @@ cost of a score is the pages that are read from the disk, a reference.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,14 @@ from cachezoo.contest import choice as core
 from cachezoo.contest.blocks import blocks_in
 from cachezoo.contest.choice import Goal, choose
 from cachezoo.contest.counting import HALF, Count
+from cachezoo.contest.sampled import Estimated, half_widths
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError
-from cachezoo.questions.share.mix import Mix
-from cachezoo.questions.share.partition import Candidate, Floor, Shared, Unfit
+from cachezoo.questions.share.learned import run_parts
+from cachezoo.questions.share.mix import ROUNDING, Mix
+from cachezoo.questions.share.partition import FRAGMENT, Candidate, Floor, Hull, Shared, Task, Unfit
+from cachezoo.questions.share.partitioners import PARTS, fitted, in_sample, with_policy
 from cachezoo.settings.device import Hdd
 from cachezoo.sizes import human_pages
 
@@ -43,13 +47,13 @@ def counted_from(mix: Mix, count: str = HALF, pages: int = 1) -> I64:
     """
     rules = [Count(piece.strip()) for piece in count.split(",")]
     if len(rules) == 1:
-        filled = int(np.searchsorted(mix.distinct, pages)) + 1
-        return np.full(mix.count, rules[0].place(len(mix), filled), np.int64)
+        filled = int(mix.before(np.searchsorted(mix.distinct, mix.own(pages)))) + 1
+        return np.full(mix.count, mix.place(rules[0].place(mix.references, filled)), np.int64)
     if len(rules) != mix.count:
         message = f"--count: {len(rules)} rules for {mix.count} applications; give one for all, or one for each"
         raise ConfigError(message)
-    firsts = [rule.place(len(own), 0) for rule, own in zip(rules, mix.at, strict=True)]
-    return np.array([own[first] for own, first in zip(mix.at, firsts, strict=True)], np.int64)
+    firsts = [one.place(rule.place(one.references, 0)) for rule, one in zip(rules, mix.applications, strict=True)]
+    return np.array([np.append(own, len(mix))[first] for own, first in zip(mix.at, firsts, strict=True)], np.int64)
 
 
 def disk_us(mix: Mix, hdd: Hdd) -> F64:
@@ -65,6 +69,7 @@ class Case(core.Case):
     start: I64  # int64[A] the place among all references from which on each application counts
     disk_us: F64  # float64[A] how long a page takes each application from the disk, where nothing waits
     floors: tuple[Floor, ...] = ()  # of each application; empty where none has one
+    groups: tuple["Case", ...] = ()  # the same of each group of a sample
 
     @classmethod
     def of(cls, mix: Mix, pages: int, disk: F64, start: I64, floors: Sequence[Floor] = ()) -> "Case":
@@ -93,9 +98,44 @@ class Case(core.Case):
         return np.arange(self.total) >= self.start[self.mix.app]
 
     @cached_property
+    def references(self) -> I64:
+        """int64[A]: how many references of each application count, of a sample those of all."""
+        firsts = [int(np.searchsorted(places, first)) for places, first in zip(self.mix.at, self.start, strict=True)]
+        return np.array(
+            [one.references - one.before(first) for one, first in zip(self.mix.applications, firsts, strict=True)]
+        )
+
+    @cached_property
     def counted(self) -> int:
-        """How many references count."""
-        return int(np.count_nonzero(self.counts))
+        """How many references count, of a sample those of all."""
+        return int(self.references.sum())
+
+    @cached_property
+    def blocks(self) -> int:
+        """Blocks of time of the references here that count; 0 where they are too few for an interval."""
+        return blocks_in(int(np.count_nonzero(self.counts)))
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the mix is a sample, so that figures are estimates of what it is a sample of."""
+        return self.mix.rate < 1
+
+    @cached_property
+    def weights(self) -> F64:
+        """float64[A]: misses of all that one here stands for."""
+        return np.array([one.weight for one in self.mix.applications])
+
+    def mean(self, values: npt.NDArray[Any], further: I64 | int = 0) -> float:
+        """Pages a reference that counts.
+
+        Args:
+            values: [M] of each reference, whole numbers; 0 where nothing counts.
+            further: int64[A] pages of each application besides, or the same of all.
+        """
+        if self.sampled:
+            return float(((self.each(values) + further) * self.weights).sum()) / self.counted
+        total = np.count_nonzero(values) if values.dtype == np.bool_ else int(values.sum(dtype=np.int64))
+        return float(total + int(np.sum(further))) / self.counted
 
     def by_block(self, values: npt.NDArray[Any]) -> F64:
         """float64[B]: means of what counts, in blocks of as many references that count.
@@ -106,6 +146,11 @@ class Case(core.Case):
         if not self.blocks:
             return np.zeros(0)
         places = np.flatnonzero(self.counts)
+        if self.sampled:
+            edges = np.linspace(self.mix.before(self.first), self.mix.references, self.blocks + 1)
+            sums = np.append(0, np.cumsum((values * self.weights[self.mix.app])[places]))
+            of_each = np.diff(sums[np.searchsorted(self.mix.before(places), edges)])
+            return of_each * (self.blocks / self.counted)
         edges = np.linspace(0, len(places), self.blocks + 1).astype(np.int64)
         means: F64 = np.add.reduceat(values, np.append(0, places[edges[1:-1]]), dtype=np.int64) / np.diff(edges)
         return means
@@ -122,23 +167,60 @@ class Case(core.Case):
 
     def alone(self, pages: int) -> F64:
         """float64[A]: hit ratio of each application with all pages to itself under LRU; NaN where none counts."""
-        hit = (self.mix.distance >= 0) & (self.mix.distance < pages) & self.counts
+        missed = ((self.mix.distance < 0) | (self.mix.distance >= self.mix.own(pages))) & self.counts
         with np.errstate(invalid="ignore"):
-            ratios: F64 = self.each(hit) / self.each(self.counts)
-        return ratios
+            ratios: F64 = (self.references - self.each(missed) * self.weights) / self.references
+        return np.maximum(ratios, 0.0)
 
     def page_us(self, hit_ratio: F64) -> F64:
         """float64[A]: mean time of a page of each application."""
         return hit_ratio * CACHE_US + (1 - hit_ratio) * self.disk_us
 
     def score(self, candidate: Candidate) -> "Score":
-        """Run a candidate.
+        """Run a candidate; of a sample on its groups too.
 
         Raises:
             Unfit: the cache has too few fragments for it.
             ConfigError: the cache is too large for it.
         """
-        return Score.of(self, candidate, candidate.run(self.mix, self.pages, self.counts, self.floors))
+        own = Score.of(self, candidate, self._run(candidate))
+        if not self.groups:
+            return own
+        again = [Score.of(group, candidate, group.run_again(own)) for group in self.groups]
+        figures = np.array([one.figures for one in again])
+        means, hits = (np.array(found) for found in zip(*((one.mean, one.hit_ratio) for one in again), strict=True))
+        return replace(own, groups=means, group_hits=hits, group_figures=figures)
+
+    def _run(self, candidate: Candidate) -> Shared:
+        if not self.sampled:
+            return candidate.run(self.mix, self.pages, self.counts, self.floors)
+        rate, fixed = self.mix.rate, PARTS in candidate.options.texts
+        Task(self.mix, self.pages, self.counts, self.floors).total(candidate.fragment)  # said of the whole cache
+        own = in_sample(candidate, rate, self.pages)
+        floors = [replace(one, pages=ceil(one.pages * rate - ROUNDING)) for one in self.floors]
+        pages = self.mix.own(self.pages if fixed else self.usable(candidate))
+        return self._as_whole(own.run(self.mix, pages, self.counts, floors))
+
+    def run_again(self, one: "Score") -> Shared:
+        """What a candidate does here, with the parts and policies that were chosen elsewhere where these stay."""
+        names, candidate = one.shared.policies, one.candidate
+        if not candidate.splits:
+            return self._run(with_policy(candidate, names[0]))
+        if len(names) != self.mix.count:
+            return self._run(candidate)
+        sizes, hulls = one.shared.splits[0].tolist(), list[Hull]()
+        for own in one.shared.hulls:
+            hulls.append(replace(own, ends=(self.mix.own(own.ends[0]), self.mix.own(own.ends[1]))))
+        dealt = [own.parts(size) for own, size in zip(one.shared.hulls, sizes, strict=True)] if hulls else []
+        names = tuple(hulls[a].policies[1] if a < len(dealt) and dealt[a] else name for a, name in enumerate(names))
+        return self._as_whole(run_parts(self.mix, [self.mix.own(size) for size in sizes], names, hulls))
+
+    def _as_whole(self, shared: Shared) -> Shared:
+        """What was done in a sample, with the pages that each application has in the whole cache."""
+        rate = self.mix.rate
+        hulls = [replace(own, ends=(int(own.ends[0] / rate), int(own.ends[1] / rate))) for own in shared.hulls]
+        splits = (shared.splits / rate + ROUNDING).astype(np.int64)
+        return replace(shared, splits=splits, hulls=tuple(hulls))
 
 
 @dataclass(frozen=True)
@@ -155,13 +237,17 @@ class Served:
 
 
 @dataclass(frozen=True)
-class Score(core.Outcome):
+class Score(Estimated):
     """A candidate's figures; its cost is the pages read from the disk, a reference that counts."""
 
     case: Case
     candidate: Candidate
     shared: Shared
     by_split: I64  # int64[A] pages that new splits and mappings read for each application, where they count
+    # of a sample's groups, each its hit ratio (float64[GROUPS]), and each application's hit ratio and transfers there
+    # (float64[GROUPS, A, 2]; not a number where none of its references counts)
+    group_hits: F64 | None = field(default=None, kw_only=True)
+    group_figures: F64 | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(cls, case: Case, candidate: Candidate, shared: Shared) -> "Score":
@@ -169,8 +255,9 @@ class Score(core.Outcome):
         at = np.maximum(shared.begins - 1, 0)  # each split begins after another reference
         new = shared.allocation * (at[:, None] >= case.start[None, :])
         read = (~shared.hit & case.counts) + np.where(case.counts, shared.fragmentation, 0).astype(np.int64)
+        mean = case.mean(read, new.sum(axis=0))
         read[at] += new.sum(axis=1)
-        return cls(float(read.sum()) / case.counted, case.by_block(read), case, candidate, shared, new.sum(axis=0))
+        return cls(mean, case.by_block(read), case, candidate, shared, new.sum(axis=0))
 
     @property
     def transfers(self) -> float:
@@ -178,10 +265,13 @@ class Score(core.Outcome):
         return self.mean
 
     @cached_property
-    def hits(self) -> core.Outcome:
+    def hits(self) -> Estimated:
         """The hit ratio of all references that count, and its blocks."""
-        hit = self.shared.hit & self.case.counts
-        return core.Outcome(np.count_nonzero(hit) / self.case.counted, self.case.by_block(hit))
+        case, missed = self.case, ~self.shared.hit & self.case.counts
+        if case.sampled:
+            return Estimated(max(0.0, 1 - case.mean(missed)), 1 - case.by_block(missed), groups=self.group_hits)
+        hit = self.shared.hit & case.counts
+        return Estimated(np.count_nonzero(hit) / case.counted, case.by_block(hit))
 
     @property
     def hit_ratio(self) -> float:
@@ -191,13 +281,13 @@ class Score(core.Outcome):
     @cached_property
     def misses(self) -> float:
         """Of `transfers`."""
-        return np.count_nonzero(~self.shared.hit & self.case.counts) / self.case.counted
+        return self.case.mean(~self.shared.hit & self.case.counts)
 
     @cached_property
     def parts(self) -> tuple[float, float]:
         """Of `transfers`: pages that entered runs away from the head, and pages that new splits or mappings read."""
-        runs = np.where(self.case.counts, self.shared.fragmentation, 0).sum(dtype=np.int64)
-        return float(runs) / self.case.counted, float(self.by_split.sum()) / self.case.counted
+        runs, none = np.where(self.case.counts, self.shared.fragmentation, 0), np.zeros(len(self.case.mix), np.bool_)
+        return self.case.mean(runs), self.case.mean(none, self.by_split)
 
     @property
     def moved(self) -> float:
@@ -218,10 +308,10 @@ class Score(core.Outcome):
     def applications(self) -> tuple[Served, ...]:
         """Of each."""
         case, shared, counts = self.case, self.shared, self.case.counts
-        references, misses = case.each(counts), case.each(~shared.hit & counts)
-        besides = case.each(np.where(counts, shared.fragmentation, 0)) + self.by_split
+        references, misses = case.references, case.each(~shared.hit & counts) * case.weights
+        besides = (case.each(np.where(counts, shared.fragmentation, 0)) + self.by_split) * case.weights
         with np.errstate(invalid="ignore"):
-            ratio, reads = 1 - misses / references, (misses + besides) / references
+            ratio, reads = np.maximum(1 - misses / references, 0.0), (misses + besides) / references
             slow = case.page_us(ratio) / case.page_us(case.alone(case.usable(self.candidate)))
         figures = np.stack([ratio, reads, besides / np.maximum(references, 1), slow, self._mean_pages()], axis=1)
         return tuple(
@@ -258,6 +348,23 @@ class Score(core.Outcome):
         return int(self.shared.splits[ends > self.case.start[a], a].min())
 
     @property
+    def figures(self) -> F64:
+        """float64[A, 2]: each application's hit ratio and transfers; not a number where none counts."""
+        return np.array([[one.hit_ratio, one.transfers] for one in self.applications], np.float64)
+
+    @property
+    def hits_error_90(self) -> float | None:
+        """Half the 90 % interval of what a sample's hit ratio may be off."""
+        return self.hits.error_90
+
+    @cached_property
+    def application_errors(self) -> F64 | None:
+        """float64[A, 2]: the same of each application's hit ratio and transfers; None where nothing is estimated."""
+        if self.group_figures is None:
+            return None
+        return half_widths(self.figures, self.group_figures)
+
+    @property
     def _slowdowns(self) -> F64:
         return np.array([one.slowdown for one in self.applications if one.slowdown is not None])
 
@@ -291,9 +398,21 @@ class Score(core.Outcome):
             "fairness": self.fairness,
             "weighted_speedup": self.speedup,
             "applications": [vars(one) for one in self.applications],
-            "split": [[int(begins[k]), *splits[k].tolist()] for k in changes],
+            "split": [[int(self.case.mix.before(begins[k])) if begins[k] else 0, *splits[k].tolist()] for k in changes],
             "policies": list(self.shared.policies),
             "unmet": list(self.unmet),
+            **self._errors(),
+        }
+
+    def _errors(self) -> dict[str, Any]:
+        """Half the 90 % intervals of estimates, for JSON; nothing where nothing is estimated."""
+        if (each := self.application_errors) is None:
+            return {}
+        known = [[None if np.isnan(value) else value for value in own] for own in each.tolist()]
+        return {
+            "hit_ratio_error_90": self.hits_error_90,
+            "transfers_error_90": self.error_90,
+            "applications_error_90": [{"hit_ratio": hits, "transfers": read} for hits, read in known],
         }
 
 
@@ -339,6 +458,7 @@ class Comparison:
     now: Candidate  # what runs today: to change nothing
     earlier: Mapping[Candidate, float | None]  # transfers on the case to choose on; None where a floor is not kept
     left_out: tuple[str, ...] = ()  # candidates that cannot have this case, and why, a line for each reason
+    fitted: tuple[str, ...] = ()  # those that run with other values than were given, as this is a sample
 
     def row(self, candidate: Candidate) -> Score | None:
         """Of a candidate."""
@@ -406,7 +526,16 @@ def compare(
             "so that there is nothing to split; give --size 100% or less"
         )
         raise ConfigError(message)
-    case = Case.of(mix, pages, disk_us(mix, hdd), counted_from(mix, count, pages), floors)
+    wanted, candidates = candidates, [fitted(one, mix, pages) for one in candidates]
+    now = candidates[wanted.index(now)]
+    changed = _changed(wanted, candidates)
+    disk = disk_us(mix, hdd)
+    groups = [Case.of(one, pages, disk, counted_from(one, count, pages), floors) for one in mix.groups]
+    case = replace(Case.of(mix, pages, disk, counted_from(mix, count, pages), floors), groups=tuple(groups))
+    if not case.counted:
+        raise ConfigError(f"a sample of {mix.rate:g} has no reference that counts; use a higher one, or exact")
+    for group in groups:
+        vars(group)["references"] = case.references  # a group may have none that counts
     rows, small = score_all(case, candidates, _half(advance, 0), must_fit)
     if small and not rows:
         raise next(iter(small.values()))
@@ -415,7 +544,19 @@ def compare(
         reasons.setdefault(str(error.__cause__), []).append(str(one))
     lines = tuple(f"left out: {', '.join(names)}: {reason}" for reason, names in reasons.items())
     able = [row.candidate for row in rows if not row.candidate.knows]
-    return Comparison(case, tuple(rows), now, _earlier(case, able, _half(advance, len(candidates))), lines)
+    return Comparison(case, tuple(rows), now, _earlier(case, able, _half(advance, len(candidates))), lines, changed)
+
+
+def _changed(wanted: Sequence[Candidate], ran: Sequence[Candidate]) -> tuple[str, ...]:
+    """What candidates have in a sample in place of what was given, a line each; of fragments, which all share, one."""
+
+    def rest(one: Candidate) -> list[tuple[str, str]]:
+        return [pair for pair in one.given if pair[0] != FRAGMENT.name]
+
+    lines = [f"{one} runs as {own}" for one, own in zip(wanted, ran, strict=True) if rest(one) != rest(own)]
+    if wanted[0].fragment != ran[0].fragment:
+        lines.insert(0, f"fragments of {ran[0].fragment:,} pages in place of {wanted[0].fragment:,}, as in the sample")
+    return tuple(lines)
 
 
 def _half(advance: Advance | None, begun: int) -> Advance | None:

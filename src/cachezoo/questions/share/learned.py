@@ -6,7 +6,7 @@ steps of the grid, and ties are decided, so that whoever counts the same misses 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from cachezoo.policies.sampling import page_seed
 from cachezoo.policies.spec import parse as parse_policy
 from cachezoo.policies.stream import Stream
 from cachezoo.questions.share.mix import Application, Mix
-from cachezoo.questions.share.partition import Shared, Task
+from cachezoo.questions.share.partition import Hull, Shared, Task
 from cachezoo.traces.pages import PageAccesses
 
 AUTO = "auto"
@@ -166,12 +166,21 @@ def hits_of(name: str, one: Application, pages: int) -> Bool:
     return found
 
 
-def run_parts(mix: Mix, pages: Sequence[int], policies: Sequence[str]) -> Shared:
-    """Fixed parts, each with its policy."""
-    hit = np.empty(len(mix), np.bool_)
-    for one, places, size, name in zip(mix.applications, mix.at, pages, policies, strict=True):
-        hit[places] = hits_of(name, one, size)
-    return Shared.of_hits(hit, START, np.array([pages], np.int64), policies)
+def run_parts(mix: Mix, pages: Sequence[int], policies: Sequence[str], hulls: Sequence[Hull] = ()) -> Shared:
+    """Fixed parts, each with its policy, or between two corners of a hull as `shadowed` has it."""
+    hit, names = np.empty(len(mix), np.bool_), list[str]()
+    given: Sequence[Hull | None] = hulls or [None] * mix.count
+    for one, places, size, name, own in zip(mix.applications, mix.at, pages, policies, given, strict=True):
+        if own is not None and own.parts(size):
+            hit[places] = shadowed(one, size, own.ends, own.policies)
+            first, last = own.ends
+            part, (few, many) = 100 * (last - size) / (last - first), own.policies
+            names.append(f"{part:.0f} % of its pages {few}, else {many}")
+        else:
+            hit[places] = hits_of(name, one, size)
+            names.append(name)
+    found = Shared.of_hits(hit, START, np.array([pages], np.int64), names)
+    return replace(found, hulls=tuple(hulls))
 
 
 def shadowed(one: Application, pages: int, ends: tuple[int, int], names: tuple[str, str]) -> Bool:
@@ -230,18 +239,14 @@ def learned_split(task: Task, text: str, by: str, steps: int, fragment: int, con
     split = split_of(task, below[:, : len(fragments)], by, fragments, task.least(fragment, total))
     pages = fragments[split] * fragment
     pages[: (total * fragment - int(pages.sum())) // fragment] += fragment  # of steps that are no whole fragments
-    hit, names = np.empty(len(mix), np.bool_), []
-    for a, (one, places) in enumerate(zip(mix.applications, mix.at, strict=True)):
-        step, size = int(split[a]), int(pages[a])
-        i, j = (int(own[step]) for own in hulls[a][1:]) if convex else (step, step)
-        both, ends = (known.policy(a, i), known.policy(a, j)), (int(known.sizes[i]), int(known.sizes[j]))
-        if ends[0] < size < ends[1]:
-            hit[places] = shadowed(one, size, ends, both)
-            names.append(f"{100 * (ends[1] - size) / (ends[1] - ends[0]):.0f} % of its pages {both[0]}, else {both[1]}")
-        else:
-            hit[places] = hits_of(known.policy(a, step), one, size)
-            names.append(known.policy(a, step))
-    return Shared.of_hits(hit, START, pages[None], names)
+    names = [known.policy(a, step) for a, step in enumerate(split.tolist())]
+    if not convex:
+        return run_parts(mix, pages.tolist(), names)
+    corners = []
+    for a, (step, (_, low, high)) in enumerate(zip(split.tolist(), hulls, strict=True)):
+        i, j = int(low[step]), int(high[step])
+        corners.append(Hull((int(known.sizes[i]), int(known.sizes[j])), (known.policy(a, i), known.policy(a, j))))
+    return run_parts(mix, pages.tolist(), names, corners)
 
 
 def online_split(task: Task, text: str, window: int, steps: int, fragment: int) -> Shared:

@@ -6,7 +6,7 @@ too brings its page into the cache. Pages of different applications are differen
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from json import loads
 from typing import Any, Literal, TypeVar, get_args
@@ -14,17 +14,20 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import I32, I64, Bool
+from cachezoo.arrays import I32, I64, MOST_NUMBERED, Bool
 from cachezoo.coded import Coded
+from cachezoo.contest.sampled import GROUPS
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.partition import add_misses
 from cachezoo.kernels.stack_distance import stack_distances
 from cachezoo.kernels.virtual.queues import Moves, moves
 from cachezoo.traces.clock import are_numbered, has_clock, time_scale
 from cachezoo.traces.mixing import sources
-from cachezoo.traces.pages import MAX_ACCESSES, expand_pages
+from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.provenance import SOURCES
-from cachezoo.traces.table import Trace
+from cachezoo.traces.read import Drawn
+from cachezoo.traces.sampling import SampledTrace
+from cachezoo.traces.table import Trace, TraceMeta
 
 Order = Literal["lockstep", "clock"]
 OrderOption = Literal["auto", "lockstep", "clock"]
@@ -34,7 +37,18 @@ Kept = TypeVar("Kept")
 LEAST, MOST = 2, 1024
 MOST_KEPT = 4  # queues of a mix, 12 bytes a reference each
 MOST_RATIO = 10  # of the longest trace's time to the shortest's: above it one runs nearly always without the other
+ROUNDING = 1e-9  # of a product with a rate, which is no whole number though it should be
 LADDER = (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What an application's references are a sample of: all references to some of its pages."""
+
+    rows: I64  # int64[m] which of all its references each one of the sample is, never falling
+    references: int  # of all
+    n_pages: int  # distinct pages of all
+    drawn: float  # part of the pages that is in the sample
 
 
 @dataclass(frozen=True)
@@ -46,11 +60,37 @@ class Application:
     n_pages: int  # its distinct pages
     trace: Trace | None = None  # its requests; None where the references are all that is known
     reused: bool = False  # it is in several mixes, so what depends on it alone is computed once and kept
+    whole: Whole | None = None  # of which these are a sample; None where they are all
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
-        """References."""
+        """References, of a sample its own."""
         return len(self.page_ids)
+
+    @property
+    def references(self) -> int:
+        """All of them."""
+        return len(self) if self.whole is None else self.whole.references
+
+    @property
+    def weight(self) -> float:
+        """Misses of all that one here stands for; where no page was drawn, none is there to be weighed."""
+        return 1.0 if self.whole is None or not self.whole.drawn else 1 / self.whole.drawn
+
+    @property
+    def adjusted(self) -> float:
+        """References that so many pages of all have, over those that the pages of this sample have."""
+        return 1.0 if self.whole is None or not len(self) else self.whole.drawn * self.references / len(self)
+
+    def place(self, reference: int) -> int:
+        """The first row here that is that one of all references, or a later one."""
+        return reference if self.whole is None else int(np.searchsorted(self.whole.rows, reference))
+
+    def before(self, row: int) -> int:
+        """How many of all references there are before one of these, or where there is no such one."""
+        if self.whole is None:
+            return row
+        return int(self.whole.rows[row]) if row < len(self) else self.references
 
     def distance(self) -> I32:
         """int32[m]: its other pages since the page's last reference; -1 at its first."""
@@ -77,6 +117,8 @@ class Mix:
     app: I32  # int32[M] whose each reference is; an application's own come in its own order
     order: Order  # `lockstep`: one of each in turn, and one that has ended is over; `clock`: by the traces' times
     remarks: tuple[str, ...] = ()  # what to know of that order, a line each
+    rate: float = 1.0  # of the blocks that are in it; below 1 of a sample, in which a cache is as much smaller
+    groups: tuple["Mix", ...] = ()  # a sample dealt out to samples that share no page
     _moves: OrderedDict[tuple[tuple[str, ...], tuple[int, ...]], Moves] = field(
         default_factory=OrderedDict, repr=False, compare=False
     )
@@ -99,8 +141,39 @@ class Mix:
 
     @property
     def n_pages(self) -> int:
-        """Distinct pages of all."""
-        return sum(one.n_pages for one in self.applications)
+        """Distinct pages of all, of a sample of what it is a sample of."""
+        return sum(one.n_pages if one.whole is None else one.whole.n_pages for one in self.applications)
+
+    @property
+    def references(self) -> int:
+        """Of all applications; where this is a sample, of what it is a sample of."""
+        return sum(one.references for one in self.applications)
+
+    def own(self, pages: int) -> int:
+        """Pages of the cache here that stands for one of so many."""
+        return pages if self.rate == 1 or not pages else scaled(pages, self.rate)
+
+    @cached_property
+    def _ends(self) -> I64:
+        """int64[M + 1]: of a sample, how many of all references there are up to each, its own among them."""
+        ends = np.zeros(len(self) + 1, np.int64)
+        for places, one in zip(self.at, self.applications, strict=True):
+            assert one.whole is not None
+            ends[places + 1] = np.diff(one.whole.rows, prepend=-1)
+        return np.cumsum(ends)
+
+    def before(self, places: npt.ArrayLike) -> I64:
+        """int64[k]: how many of all references there are before some places here, in [0, M]."""
+        own = np.asarray(places, np.int64)
+        if self.rate == 1:
+            return own
+        ends = np.append(self._ends[1:] - 1, self.references)
+        found: I64 = ends[own]
+        return found
+
+    def place(self, reference: int) -> int:
+        """The first place here that is that one of all references, or a later one."""
+        return reference if self.rate == 1 else int(np.searchsorted(self._ends[1:], reference, "right"))
 
     @cached_property
     def at(self) -> tuple[I64, ...]:
@@ -119,7 +192,7 @@ class Mix:
     @cached_property
     def page_ids(self) -> I32:
         """int32[M]: pages of all in one numbering: those of the first application, then those of the second."""
-        base = np.cumsum([0, *(one.n_pages for one in self.applications)])
+        base = np.cumsum([0, *(one.n_pages for one in self.applications)])  # of a sample its own
         return self.spread(
             [one.page_ids + np.int32(first) for one, first in zip(self.applications, base, strict=False)]
         )
@@ -140,11 +213,13 @@ class Mix:
     def until(self, stop: int) -> "Mix":
         """The first references of all; an application that asks later has none."""
         counts = np.bincount(self.app[:stop], minlength=self.count).tolist()
-        own = [
-            Application(one.name, one.page_ids[:count], int(one.page_ids[:count].max(initial=-1)) + 1)
-            for one, count in zip(self.applications, counts, strict=True)
-        ]
-        return Mix(tuple(own), self.app[:stop], self.order)
+        own = []
+        for one, count in zip(self.applications, counts, strict=True):
+            ids, whole = one.page_ids[:count], one.whole
+            if whole is not None:
+                whole = replace(whole, rows=whole.rows[:count], references=one.before(count))
+            own.append(Application(one.name, ids, int(ids.max(initial=-1)) + 1, whole=whole))
+        return Mix(tuple(own), self.app[:stop], self.order, rate=self.rate)
 
     def moves(self, queues: str | Sequence[str], n: int | Sequence[int]) -> Moves:
         """What every application's queue does at each of all references; the last few are kept.
@@ -172,15 +247,18 @@ class Mix:
         return found
 
 
+def scaled(pages: int, rate: float) -> int:
+    """So many pages in a sample of that rate, at least one."""
+    return max(1, int(pages * rate + ROUNDING))
+
+
 def lockstep(lengths: Sequence[int]) -> I32:
     """int32[M]: one reference of each in turn; one that has ended is over.
 
     Args:
         lengths: references of each application.
     """
-    turn = np.concatenate([np.arange(length, dtype=np.int64) for length in lengths])
-    app = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    return app[np.argsort(turn, kind="stable")]
+    return by_clock([np.arange(length, dtype=np.int64) for length in lengths])
 
 
 def by_clock(times: Sequence[I64]) -> I32:
@@ -233,8 +311,10 @@ def mix_pages(
             message = f"{one.name}: it has no reference; leave it out, or give a trace with at least one request"
             raise TraceError(message)
     total = sum(len(one) for one in applications)
-    if total > MAX_ACCESSES:
-        message = f"{total} references of all applications, at most {MAX_ACCESSES} can be run; cut or sample the traces"
+    if total > MOST_NUMBERED:
+        message = (
+            f"{total} references of all applications, at most {MOST_NUMBERED} can be run; cut or sample the traces"
+        )
         raise ConfigError(message)
     known = [own for own in times if own is not None]
     if len(known) == len(applications):
@@ -249,10 +329,13 @@ class _Part:
     name: str
     trace: Trace
     ticks: bool
+    sample: SampledTrace | None = None  # of which the requests are
 
     @property
     def seconds(self) -> float:
-        """From time 0, at which all begin, to its last request."""
+        """From time 0, at which all begin, to its last request, of a sample the last of all."""
+        if self.sample is not None:
+            return self.sample.ends_us[1] / 1e6
         return float(self.trace.time_us[-1]) / 1e6 if len(self.trace) else 0.0
 
 
@@ -272,12 +355,7 @@ def mix_traces(
             `clock`, under `auto` one that lasts much longer than another, or one trace that cannot be taken apart.
         TraceError: a trace is empty, or requests of a mixture are of no source.
     """
-    parts = _parts(traces, apart)
-    own = [part.name for part in parts] if not names else list(names)
-    if len(own) != len(parts):
-        raise ConfigError(f"{len(own)} names for {len(parts)} applications; give one each")
-    check_names(own)
-    parts = [_Part(name, part.trace, part.ticks) for name, part in zip(own, parts, strict=True)]
+    parts = _named(_parts(traces, apart), names)
     # Parts of a trace have its clock, and may well be of a moment only.
     clocks = [_undivided(trace) for trace in traces] if apart is not None or len(traces) == 1 else parts
     order, remarks = _ordered(order, parts, clocks)
@@ -287,6 +365,68 @@ def mix_traces(
         applications.append(Application(part.name, pages.page_ids, pages.n_pages, part.trace))
         times.append(reference_times(part.trace, pages.request_start) if order == "clock" else None)
     return mix_pages(applications, times, remarks)
+
+
+def mixed(
+    traces: Sequence[Trace] | Sequence[Drawn], order: OrderOption = "auto", apart: Apart | None = None,
+    names: Sequence[str] = (),
+) -> Mix:  # fmt: skip
+    """Applications from traces, or from samples that are taken apart already, see `mix_traces` and `mix_drawn`."""
+    whole = [one for one in traces if isinstance(one, Trace)]
+    drawn = [one for one in traces if isinstance(one, Drawn)]
+    return mix_drawn(drawn, order, names) if drawn else mix_traces(whole, order, apart, names)
+
+
+def mix_drawn(traces: Sequence[Drawn], order: OrderOption = "auto", names: Sequence[str] = ()) -> Mix:
+    """Applications from samples of traces, all at one rate: as `mix_traces`, and of a sample's figures and groups.
+
+    Args:
+        traces: with the applications in each.
+        order: as of `mix_traces`.
+        names: likewise.
+
+    Raises:
+        ConfigError, TraceError: as `mix_traces`, or a group of the sample would be empty.
+    """
+    found, clocks = list[_Part](), list[_Part]()
+    for trace in traces:
+        prefix, own = f"{trace.meta.trace_id}/" if len(traces) > 1 and len(trace.parts) > 1 else "", list[_Part]()
+        together = _tick(trace.meta, ticks=trace.ticks)
+        for name, sample, ticks in trace.parts:
+            own.append(_Part(f"{prefix}{name}", sample.trace, together and ticks, sample))
+        found += own
+        longest = max(own, key=lambda part: part.seconds)
+        clocks.append(_Part(trace.meta.trace_id, longest.trace, together, longest.sample))
+    parts, mixes = _named(found, names), list[Mix]()
+    order, remarks = _ordered(order, parts, clocks)
+    every = [part.sample for part in parts if part.sample is not None]
+    for group in (None, *range(GROUPS if every[0].rate < 1 else 0)):  # at 1 nothing is estimated
+        samples = [one if group is None else one.group(group, GROUPS) for one in every]
+        applications = [_drawn(part.name, own) for part, own in zip(parts, samples, strict=True)]
+        keys = [own.rows for own in samples]
+        if order == "clock":
+            keys = [reference_times(own.trace, own.pages.request_start) for own in samples]
+        if not sum(map(len, keys)):
+            raise ConfigError(f"a sample at rate {samples[0].rate:g} is too small for an error; use a higher, or exact")
+        mixes.append(Mix(tuple(applications), by_clock(keys), order, tuple(remarks), samples[0].rate))
+    return replace(mixes[0], groups=tuple(mixes[1:]))
+
+
+def _drawn(name: str, sample: SampledTrace) -> Application:
+    """An application of which there is a sample."""
+    pages, whole = sample.pages, None
+    if sample.rate < 1:
+        whole = Whole(sample.rows, sample.accesses, sample.n_pages, pages.n_pages / sample.n_pages)
+    return Application(name, pages.page_ids, pages.n_pages, sample.trace, whole=whole)
+
+
+def _named(parts: "Sequence[_Part]", names: Sequence[str]) -> "list[_Part]":
+    """The applications under the names that are given, if any."""
+    own = [part.name for part in parts] if not names else list(names)
+    if len(own) != len(parts):
+        raise ConfigError(f"{len(own)} names for {len(parts)} applications; give one each")
+    check_names(own)
+    return [replace(part, name=name) for name, part in zip(own, parts, strict=True)]
 
 
 def reference_times(trace: Trace, request_start: npt.NDArray[Any]) -> I64:
@@ -353,10 +493,14 @@ def _paces(traces: Sequence[_Part]) -> str:
 
 
 def _undivided(trace: Trace) -> _Part:
-    """A trace; a mixture has a clock where all its sources have one too."""
-    inner = loads(trace.meta.extra.get(SOURCES, "[]"))
-    ticks = has_clock(trace) and not any(are_numbered(entry.get("extra", {})) for entry in inner)
-    return _Part(trace.meta.trace_id, trace, ticks)
+    """A trace."""
+    return _Part(trace.meta.trace_id, trace, _tick(trace.meta, ticks=has_clock(trace)))
+
+
+def _tick(meta: TraceMeta, *, ticks: bool) -> bool:
+    """Whether a trace has a clock; a mixture has one where all its sources have one too."""
+    inner = loads(meta.extra.get(SOURCES, "[]"))
+    return ticks and not any(are_numbered(entry.get("extra", {})) for entry in inner)
 
 
 def _parts(traces: Sequence[Trace], apart: Apart | None) -> list[_Part]:

@@ -39,6 +39,18 @@ class Floor:
 
 
 @dataclass(frozen=True)
+class Hull:
+    """The corners of a curve's hull on both sides of a part's size, by which a hash deals out the part's pages."""
+
+    ends: tuple[int, int]  # pages at each corner, equal where the size is one
+    policies: tuple[str, str]  # the best of each
+
+    def parts(self, pages: int) -> bool:
+        """Whether a part of so many pages is dealt out."""
+        return self.ends[0] < pages < self.ends[1]
+
+
+@dataclass(frozen=True)
 class Shared:
     """What a partitioner did with the M references of a mix.
 
@@ -52,6 +64,7 @@ class Shared:
         splits: int64[W, A] pages that each application may have, or, of a cache that nobody splits, has.
         allocation: int64[W, A] pages that each application read because of a split or a mapping when it began.
         policies: the policy in each application's part, of a split that stays as it is; empty of others.
+        hulls: of each part's curve, where parts are dealt out by them; else empty.
     """
 
     hit: Bool
@@ -60,6 +73,7 @@ class Shared:
     splits: I64
     allocation: I64
     policies: tuple[str, ...] = ()
+    hulls: tuple[Hull, ...] = ()
 
     @classmethod
     def of_hits(cls, hit: Bool, begins: I64, splits: I64, policies: Sequence[str] = ()) -> "Shared":
@@ -124,7 +138,8 @@ class Task:
     def served(self, misses: I64, references: Sequence[int], least: I64) -> I64:
         """int64[A]: the least sizes at which each application has the hit ratio of its floor.
 
-        A floor that no size reaches is left out; if all of them take more than the cache, all are.
+        A floor that no size reaches is left out; if all of them take more than the cache, all are. What a sample has
+        too many or too few references of is hits, so that its misses are held against what all have of so many pages.
 
         Args:
             misses: int64[A, k + 1] with 0 to k steps.
@@ -133,7 +148,8 @@ class Task:
         """
         found = least.copy()
         for a, floor in enumerate(self.floors):
-            enough = np.flatnonzero(misses[a] <= floor.missed(references[a]))
+            own = round(references[a] * self.mix.applications[a].adjusted)
+            enough = np.flatnonzero(misses[a] <= floor.missed(own))
             if floor.hits and len(enough):
                 found[a] = max(found[a], enough[0])
         return found if found.sum() < misses.shape[1] else least
@@ -213,6 +229,8 @@ class Partitioner:
     parameters: tuple[Parameter, ...] = (FRAGMENT,)
     texts: tuple[Text, ...] = ()
     each: tuple[str, ...] = ()  # parameters that each application may have its own of
+    pages: tuple[str, ...] = (FRAGMENT.name,)  # parameters that count pages
+    windows: tuple[str, ...] = ()  # parameters that count references
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ them. All give whole fragments, so that none is ahead by what its rounding leave
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from math import ceil
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from cachezoo.numerals import number, whole
 from cachezoo.policies.components import Parameter, Whole, settle
 from cachezoo.policies.grammar import split as pieces
 from cachezoo.policies.registry import policy
+from cachezoo.policies.spec import parse as parse_policy
 from cachezoo.policies.stream import Stream
 from cachezoo.questions.share.learned import (
     AUTO,
@@ -37,6 +39,7 @@ from cachezoo.questions.share.learned import (
     run_parts,
     whole_cache,
 )
+from cachezoo.questions.share.mix import ROUNDING, Mix, scaled
 from cachezoo.questions.share.partition import (
     FRAGMENT,
     NOTHING,
@@ -59,6 +62,11 @@ WINDOW = Whole("window", 20000, 1, 10**9, "references of an application, on aver
 STEPS = Whole("steps", 24, 2, 4096, "sizes at which policies are measured, evenly apart; at least 4 an application")
 LRU = "lru"
 WAYS = ("optimum", "lookahead")
+QUEUE_PAGES, PARTS = "n", "pages"
+LEAST_WINDOW = 1000
+"""References of a sample that a window has at least."""
+MOST_FRAGMENTS, MOST_EACH = 1024, 16
+"""Fragments of a sample's cache, or of each application's if that is more: splits take the square of their number."""
 
 
 def equal_split(total: int, count: int) -> I64:
@@ -106,14 +114,14 @@ def _equal(task: Task, options: Options) -> Shared:
 
 
 def _proportional(task: Task, options: Options) -> Shared:
-    weights = np.array([len(one) for one in task.mix.applications], np.int64)
+    weights = np.array([one.references for one in task.mix.applications], np.int64)
     return _parts(task, options, proportional_split(task.total(options.integer("fragment")), weights))
 
 
 def _fixed(task: Task, options: Options) -> Shared:
     """Parts of so many pages, in the order of the applications, with a policy for all or one for each."""
     fragment, count = options.integer("fragment"), task.mix.count
-    pages = [int(one) for one in options.text_of_each("pages", count)]
+    pages = [int(one) for one in options.text_of_each(PARTS, count)]
     names = options.text_of_each("policy", count)
     if sum(pages) > task.total(fragment) * fragment:
         room = human_pages(task.total(fragment) * fragment)
@@ -203,7 +211,13 @@ def _queue(text: str) -> str:
 
 
 GVPA_PARAMETERS = (
-    Whole("n", 0, 0, 2**26, f"pages in each application's queue; 0: {USUAL}, or those of the cache where it has more"),
+    Whole(
+        QUEUE_PAGES,
+        0,
+        0,
+        2**26,
+        f"pages in each application's queue; 0: {USUAL}, or those of the cache where it has more",
+    ),
     FRAGMENT,
     Whole("f", 2, 1, 16, "runs of an application's queue that are in the cache, at most"),
     Parameter("alpha", 0.95, 0.0, 1.0, "what is left of a value after a quantum"),
@@ -286,7 +300,7 @@ PART = Text("policy", LRU, choice_of, "of each part, or several with | to choose
 GVPA = Partitioner(
     "gvpa", "the virtual I/O cache's: each application's queue, and fragments where they are worth most", NOTHING,
     _gvpa, GVPA_PARAMETERS, (Text("queue", "lru", _every(_queue), "the replacement queue of each application"),),
-    ("n", "f", "alpha", "q", "cost", "optimal"),
+    ("n", "f", "alpha", "q", "cost", "optimal"), pages=(FRAGMENT.name, QUEUE_PAGES), windows=("q",),
 )  # fmt: skip
 EQUAL = Partitioner("equal", "as much for each", NOTHING, _equal, (FRAGMENT,), (PART,))
 PROPORTIONAL = Partitioner(
@@ -294,7 +308,7 @@ PROPORTIONAL = Partitioner(
 )
 FIXED = Partitioner(
     "fixed", "parts of so many pages, each with its policy", NOTHING, _fixed, (FRAGMENT,),
-    (Text("pages", "1", _every(_pages), "of each part, in the order of the applications, with /"),
+    (Text(PARTS, "1", _every(_pages), "of each part, in the order of the applications, with /"),
      Text("policy", LRU, _every(part_of), "of each part, with /; one for all of them")),
 )  # fmt: skip
 LEARNED = Partitioner(
@@ -308,16 +322,17 @@ STATIC_BEST = Partitioner(
 )
 UCP = Partitioner(
     "ucp", "UCP's lookahead on the misses that each size would have saved", NOTHING, _ucp,
-    (WINDOW, STEPS, FRAGMENT), (PART,),
+    (WINDOW, STEPS, FRAGMENT), (PART,), windows=(WINDOW.name,),
 )  # fmt: skip
 CLIMB = Partitioner(
     "climb", "Cliffhanger's hill climbing: a hit in a shadow queue moves a page, LRU in each", NOTHING, _climb,
     (Whole("shadow", 256, 1, 2**26, "pages of a shadow queue"),
      Whole("credit", 1, 1, 2**16, "pages that a hit in a shadow queue moves"), FRAGMENT),
+    pages=(FRAGMENT.name, "shadow"),
 )  # fmt: skip
 HINDSIGHT = Partitioner(
     "hindsight", "the best split of each window with its pages there: a bound, no cache", "each window",
-    _hindsight, (WINDOW, FRAGMENT),
+    _hindsight, (WINDOW, FRAGMENT), windows=(WINDOW.name,),
 )  # fmt: skip
 ONE = Partitioner(
     SHARED, "one cache for all, which nobody splits", NOTHING, _shared, (FRAGMENT,),
@@ -366,9 +381,17 @@ def _parsed(text: str, fragment: int) -> Candidate:
     own = known[match[1]]
     numbers, texts = _values(own, match[2])
     single = {name: values[0] for name, values in numbers.items() if len(values) == 1}
-    settled = settle(own.id, own.parameters, {FRAGMENT.name: float(fragment), **single})
-    each = {one.name: tuple(one.check(own.id, value) for value in numbers[one.name])
-            for one in own.parameters if len(numbers.get(one.name, ())) > 1}  # fmt: skip
+    each = {name: values for name, values in numbers.items() if len(values) > 1}
+    return _candidate(own, {FRAGMENT.name: float(fragment), **single}, each, texts)
+
+
+def _candidate(
+    own: Partitioner, single: Mapping[str, float], several: Mapping[str, tuple[float, ...]], texts: Mapping[str, str]
+) -> Candidate:
+    """A partitioner with values, defaults where none is given: one for all, or one for each application."""
+    settled = settle(own.id, own.parameters, single)
+    each = {one.name: tuple(one.check(own.id, value) for value in several[one.name])
+            for one in own.parameters if one.name in several}  # fmt: skip
     checked = {one.name: one.check(texts.get(one.name, one.default)) for one in own.texts}
     given = [(one.name, checked[one.name]) for one in own.texts if checked[one.name] != one.default]
     shown = {one.name: each.get(one.name, (settled[one.name],)) for one in own.parameters}
@@ -377,6 +400,70 @@ def _parsed(text: str, fragment: int) -> Candidate:
         for one in own.parameters if shown[one.name] != (one.default,)
     ]  # fmt: skip
     return Candidate(own, tuple(given), Options(settled, checked, each))
+
+
+def fitted(one: Candidate, mix: Mix, pages: int) -> Candidate:
+    """A candidate as a sample can stand for it: with fragments of whole pages there, and windows that say something.
+
+    Args:
+        one: the candidate.
+        mix: the sample; of all pages it leaves the candidate as it is.
+        pages: of the whole cache.
+
+    Raises:
+        ConfigError: it has a policy that looks at other pages than those that are asked for.
+    """
+    rate, most = mix.rate, max(MOST_FRAGMENTS, MOST_EACH * mix.count)
+    if rate == 1:
+        return one
+    for name in one.options.texts.get("policy", AUTO).replace(OF_EACH, OR).split(OR):
+        if name != AUTO and parse_policy(name).is_virtual:
+            raise ConfigError(f"policy {name}: no sample of the pages stands for its neighbours; give --sample exact")
+
+    def fit(name: str, value: float) -> float:
+        if name in one.partitioner.windows:
+            return max(value, ceil(min(value, LEAST_WINDOW) / rate))
+        if name == FRAGMENT.name:
+            own = max(1, round(value * rate), ceil(pages * rate / most))
+            return ceil(own / rate - ROUNDING)
+        return value
+
+    return _with_numbers(one, fit)
+
+
+def in_sample(one: Candidate, rate: float, pages: int) -> Candidate:
+    """What runs in a sample of some rate for a candidate, with all that counts pages or references as much smaller.
+
+    Args:
+        one: the candidate.
+        rate: of the sample.
+        pages: of the whole cache.
+    """
+
+    def fit(name: str, value: float) -> float:
+        if name == QUEUE_PAGES and name in one.partitioner.pages:  # as long as the cache at least
+            return max(scaled(int(value) or max(USUAL, pages), rate), scaled(pages, rate))
+        return max(1, round(value * rate)) if name in one.partitioner.pages + one.partitioner.windows else value
+
+    parts = one.options.texts.get(PARTS)
+    if parts is None:
+        return _with_numbers(one, fit)
+    own = OF_EACH.join(str(scaled(int(size), rate)) for size in parts.split(OF_EACH))
+    return _with_numbers(one, lambda name, value: 1 if name == FRAGMENT.name else value, {PARTS: own})
+
+
+def with_policy(one: Candidate, name: str) -> Candidate:
+    """A candidate with another policy."""
+    return _with_numbers(one, lambda _, value: value, {"policy": name})
+
+
+def _with_numbers(
+    one: Candidate, fit: Callable[[str, float], float], texts: Mapping[str, str] | None = None
+) -> Candidate:
+    """A candidate with other numbers, and other texts."""
+    single = {name: fit(name, value) for name, value in one.options.numbers.items()}
+    each = {name: tuple(fit(name, value) for value in own) for name, own in one.options.each.items()}
+    return _candidate(one.partitioner, single, each, {**one.options.texts, **(texts or {})})
 
 
 def _values(own: Partitioner, inside: str | None) -> tuple[dict[str, tuple[float, ...]], dict[str, str]]:

@@ -45,7 +45,7 @@ def draw(found: Comparison, title: str, path: Path) -> None:
     columns = min(COLUMNS, len(found.rows))
     lines = -(-len(found.rows) // columns)
     heights = [PANEL * lines + 0.7, BAR * len(found.rows) + 1.2]
-    unit = 1e6 if found.case.total >= 1e6 else 1e3
+    unit = 1e6 if found.case.mix.references >= 1e6 else 1e3
     with settings(), atomic_file(path) as temporary:
         canvas = Figure(figsize=(WIDTH, sum(heights) + EDGES), layout="constrained")
         both: Any = canvas.subfigures(2, 1, height_ratios=heights)
@@ -85,12 +85,13 @@ def _split(axes: "Axes", found: Comparison, row: Score, unit: float) -> None:
     if row.shared.known:
         looks = np.linspace(0, found.case.total - 1, POINTS)
         held = row.shared.splits[np.searchsorted(row.shared.begins, looks, side="right") - 1]
-        axes.stackplot(looks / unit, held.T / MIB, colors=_colours(found.case.mix.count), linewidth=0, rasterized=True)
+        along = found.case.mix.before(looks) if found.case.sampled else looks
+        axes.stackplot(along / unit, held.T / MIB, colors=_colours(found.case.mix.count), linewidth=0, rasterized=True)
     else:
         axes.text(0.5, 0.5, "not told", transform=axes.transAxes, ha="center", va="center", color=GREY)
-    axes.axvline(found.case.first / unit, color=BLACK, linewidth=1, linestyle=":")
+    axes.axvline(int(found.case.mix.before(found.case.first)) / unit, color=BLACK, linewidth=1, linestyle=":")
     axes.set_title(_short(str(row.candidate), LONGEST_PARTITIONER), fontsize=9)
-    axes.set_xlim(0, found.case.total / unit)
+    axes.set_xlim(0, found.case.mix.references / unit)
     axes.set_ylim(0, found.case.pages / MIB)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cachezoo.arrays import I64, Bool
+from cachezoo.arrays import F64, I64, Bool
 from cachezoo.console import progress
 from cachezoo.contest.blocks import BLOCKS, LEAST_BLOCKS, LEAST_IN_BLOCK
 from cachezoo.contest.choice import Goal
@@ -20,6 +20,7 @@ from cachezoo.curves.sampling import first_sampled
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.flash_cache.load import DAY_S
+from cachezoo.policies.registry import in_sample
 from cachezoo.questions.tiers.budget import Point, shrunk
 from cachezoo.questions.tiers.hierarchy import Hierarchy, parse_hierarchy
 from cachezoo.questions.tiers.prices import Cost, cost
@@ -40,6 +41,7 @@ from cachezoo.questions.tiers.response import (
 )
 from cachezoo.questions.tiers.run import TierRun, counts, run_shared
 from cachezoo.questions.tiers.stream import TierStream, tier_stream
+from cachezoo.questions.tiers.uncut import Uncut
 from cachezoo.questions.tiers.wear import SsdWear, days_from, ssd_wear
 from cachezoo.settings.device import AnalyticDevice, RealDevice
 from cachezoo.settings.prices import Prices
@@ -251,18 +253,31 @@ class Bench:
         return self.ts.reads_from(int(self.ts.request_of[self.first]))
 
     @cached_property
+    def uncut(self) -> Uncut | None:
+        """What whole requests take the disk, of which a sample has parts; None of a whole trace, or where unknown."""
+        return None if self.sample is None else Uncut.of(self.sample, self.ts, self.models.hdd)
+
+    @cached_property
+    def each_us(self) -> F64:
+        """float64[n]: what each request takes on the disk without a cache, one at a time."""
+        if self.uncut is not None:
+            return self.uncut.alone_us[:, -1]
+        return t_hdd_us(volume_trace(self.ts), self.models.hdd)
+
+    @cached_property
     def usual(self) -> Usual:
         """What distinguishes hierarchies before any is replayed."""
         ssd = self.models.ssd
         return Usual(
             ssd.read_us + PAGE_BYTES / ssd.read_mb_s,
             ssd.write_us + PAGE_BYTES / ssd.write_mb_s,
-            float(t_hdd_us(volume_trace(self.ts), self.models.hdd).mean()),
+            float(self.each_us.mean()),
         )
 
     def run(self, point: Point) -> TierRun:
         """Simulate a hierarchy over the whole trace, or as small a part of it as the sample is over that."""
-        return run_shared(shrunk(point, self.rate), self.ts, self.decisions)
+        with in_sample(point.hierarchy.ram, point.ram_pages):
+            return run_shared(shrunk(point, self.rate), self.ts, self.decisions)
 
     def estimate_us(self, point: Point) -> float:
         """µs that the counted page reads, and what is written to the SSD for them, take at the tiers' usual times."""
@@ -276,9 +291,14 @@ class Bench:
         Raises:
             TraceError: the run contradicts itself.
         """
-        return response(
+        found = response(
             self.ts, run, self.models, self.first, loop=self.loop, stretched=self.stretched, depth=self.depth
         )  # fmt: skip
+        if self.uncut is None:
+            return found
+        own = found.reduced
+        disk_us, uncut_us = self.uncut.times_us(own.disk, own.first_request, found.depth, run.ram_pages > 0)
+        return replace(found, disk_us=disk_us, uncut_us=uncut_us)
 
     def tiered(self, point: Point) -> Tiered:
         """Hit ratios and response times of a hierarchy on the models."""

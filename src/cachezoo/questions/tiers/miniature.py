@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cachezoo.arrays import F64, I64
-from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.policies.sampling import sample
 from cachezoo.questions.tiers.bench import Bench
 from cachezoo.questions.tiers.budget import Point, shrunk
-from cachezoo.questions.tiers.reduced import volume_trace
 from cachezoo.questions.tiers.response import DRAM_US, Tiered
 from cachezoo.questions.tiers.run import DISK, SSD, WRITTEN, run_shared
 from cachezoo.questions.tiers.stream import TierStream
@@ -61,7 +59,7 @@ class Miniature:
         Of a trace with fewer accesses, or with few pages, all are taken.
         """
         stream, first = bench.ts, bench.first
-        time_us = t_hdd_us(volume_trace(stream), bench.models.hdd)
+        time_us = bench.each_us
         counted = first + np.flatnonzero(~stream.write[first:])
         rate = most / max(1, len(stream))
         if rate >= 1 or rate * stream.pages.n_pages < LEAST_DRAWN:

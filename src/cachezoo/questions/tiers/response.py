@@ -167,6 +167,8 @@ class Response:
     loop: Loop
     depth: int
     span_us: float
+    # [k] what each I/O of the disk takes alone, where it is one of a whole request that a sample has a part of
+    uncut_us: F64 | None = None
 
     @cached_property
     def _requests(self) -> tuple[F64, F64]:
@@ -229,7 +231,8 @@ class Response:
         """µs that all page reads take without waiting, so many of them in RAM."""
         ssd = self.reduced.ssd
         ssd_us = self.ssd_us if self.device is None else t_ssd_us(ssd.trace, self.device.ssd)
-        pairs = ((ssd, ssd_us), (self.reduced.disk, self._disk_work_us))
+        disk_us = self._disk_work_us if self.uncut_us is None else self.uncut_us
+        pairs = ((ssd, ssd_us), (self.reduced.disk, disk_us))
         return DRAM_US * in_ram + sum(count * mean for count, mean in (_brought(*pair) for pair in pairs))
 
     def iops_by_snapshot(self, seconds: float = SNAPSHOT_S) -> F64:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from cachezoo.errors import ConfigError
 from cachezoo.flash_drive.names import AUTOSTREAM, BOUNDS, BUNDLE, BY_DRIVE, EQUAL, FIOS, LEGACY, LIFETIME, MULTIQ
-from cachezoo.flash_drive.writes import volume_starts
 from cachezoo.settings.wear import Drive, Victim
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.streams.cluster import COMBINATIONS
@@ -53,28 +53,45 @@ def cycles_of(traces: Sequence[Trace], cycles: int | None) -> list[Trace]:
     Raises:
         ConfigError: cycles are given for several traces, or a trace has fewer requests than cycles.
     """
+    check_cycles(len(traces), cycles)
     if len(traces) > 1:
-        if cycles is not None:
-            raise ConfigError("--cycles: it cuts one trace; several traces are a cycle each, leave --cycles out")
         return list(traces)
-    trace, count = traces[0], cycles or USUAL_CYCLES
-    n = len(trace)
-    if n < count:
-        raise ConfigError(f"--cycles {count}: {trace.meta.trace_id} has {n} requests, too few to cut")
-    return [trace.rows(k * n // count, (k + 1) * n // count) for k in range(count)]
+    trace = traces[0]
+    return [trace.rows(*both) for both in pairwise(cuts_of(len(trace), cycles, trace.meta.trace_id))]
 
 
-def check_bundle(cycles: Sequence[Trace], name: str) -> None:
+def check_cycles(traces: int, cycles: int | None) -> None:
+    """Refuse to cut several traces.
+
+    Raises:
+        ConfigError: cycles are given for them.
+    """
+    if traces > 1 and cycles is not None:
+        raise ConfigError("--cycles: it cuts one trace; several traces are a cycle each, leave --cycles out")
+
+
+def cuts_of(requests: int, cycles: int | None, name: str) -> list[int]:
+    """The first request of each cycle that one trace of so many is cut into, and their number.
+
+    Raises:
+        ConfigError: the trace, of that name, has fewer requests than cycles.
+    """
+    count = cycles or USUAL_CYCLES
+    if requests < count:
+        raise ConfigError(f"--cycles {count}: {name} has {requests} requests, too few to cut")
+    return [k * requests // count for k in range(count + 1)]
+
+
+def check_bundle(volumes: Sequence[str], name: str) -> None:
     """Refuse a bundle where several volumes are written: its dictionary knows the chunks of one.
 
     Args:
-        cycles: of the drive.
+        volumes: that are written.
         name: of what writes, for the message.
 
     Raises:
         ConfigError: there are several.
     """
-    volumes = list(volume_starts(cycles))
     if len(volumes) > 1:
         more = " …" if len(volumes) > MOST_NAMED else ""
         message = (

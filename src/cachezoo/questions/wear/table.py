@@ -5,7 +5,7 @@ Placements that learn do so on the cycle before, others are tuned there.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,7 +35,7 @@ from cachezoo.flash_drive.names import (
 )
 from cachezoo.flash_drive.placements import INSIDE, Grids, Parameters, Placement, combinations, rule
 from cachezoo.flash_drive.run import Wear, drive_for
-from cachezoo.flash_drive.writes import DriveWrites, drive_writes, volume_starts
+from cachezoo.flash_drive.writes import DriveWrites, drive_writes
 from cachezoo.io import atomic_file
 from cachezoo.labels.streams import StreamLabels, labels_of
 from cachezoo.questions.wear.options import WearOptions
@@ -101,9 +101,8 @@ class Placing:
         writes = self.bench.writes
         if name == BUNDLE:
             assert self.bundle is not None, "placed by one alone"
-            found = np.zeros(len(writes), np.uint8)
-            since = int(writes.starts[1])
-            found[since:] = self.bundle.look_up(writes.first_chunks[since:])
+            found = writes.room(np.uint8, len(writes))
+            writes.by_chunk(slice(int(writes.starts[1]), len(writes)), self.bundle.look_up, found)
             return _fixed(name, "ours", found, {}, self.bundle.count)
         tried = (rule(name, own, streams) for own in combinations(GRIDS.get(name, {})))
         count = 1 if name == LEGACY else INSIDE[name].streams if name in INSIDE else streams
@@ -116,8 +115,10 @@ class Placing:
 
     def _tuned(self, tried: Iterable[Placement]) -> Placement:
         """The best on the cycle before the last; a single one is not run."""
-        first, *others = tried
-        if not others:
+        tried = iter(tried)
+        first = next(tried)
+        second = next(tried, None)
+        if second is None:
             return first
         writes = self.bench.writes
         number = writes.cycles - 2
@@ -128,26 +129,25 @@ class Placing:
                 f"few to tune on: it takes {_words(first.parameters)}"
             )
             return replace(first, note=note)
-        return min([first, *others], key=lambda placement: self.bench.run(placement, number).waf)
+        return min(chain([first, second], tried), key=lambda placement: self.bench.run(placement, number).waf)
 
     def _lifetime(self, streams: int) -> Placement:
         """The forest of lifetimes, learned on all cycles but the last two; of two cycles on the first."""
-        train, writes = self.cycles[:-2] or self.cycles[:-1], self.bench.writes
-        since = int(writes.starts[len(train)])
+        writes = self.bench.writes
+        train = max(writes.cycles - 2, 1)  # cycles
+        since = int(writes.starts[train])
         if self.forest is None and since > 0:  # of cycles that only read there is nothing to learn
-            self.forest = fit_lifetimes(
-                train, Lifetime(seeds=1), self.seed, "wear", writes.page_bytes, volume_starts(self.cycles)
-            )
+            self.forest = fit_lifetimes(writes.until(train), Lifetime(seeds=1), self.seed, "wear")
         if self.forest is None:
             note = "lifetime: the cycles that it learns on write too little, so that all goes to stream 0"
-            return _fixed(LIFETIME, "forest", np.zeros(len(writes), np.uint8), {}, streams, note)
+            return _fixed(LIFETIME, "forest", writes.room(np.uint8, len(writes)), {}, streams, note)
         forest = self.forest
         # Of two cycles the first one teaches, and all there goes to stream 0 whatever is tried: the first is taken.
         alone = "lifetime: two cycles leave none to choose its classes and parts on: it takes "
         return self._tuned(
             _fixed(
                 LIFETIME, "forest", forest.streams_of(0, writes, since, **own), own, streams,
-                alone + _words(own) if len(self.cycles) == len(train) + 1 else "",
+                alone + _words(own) if writes.cycles == train + 1 else "",
             )
             for own in classes_and_parts(Classes(), streams)
         )  # fmt: skip
@@ -155,8 +155,7 @@ class Placing:
     def _fios(self, name: str, streams: int, letters: str) -> Placement:
         """FIOS by some features, or by those that it chooses: a cycle teaches the next."""
         writes = self.bench.writes
-        found, features, note = np.zeros(len(writes), np.uint8), letters, ""
-        starts, first = volume_starts(self.cycles), writes.first_chunks
+        found, features, note = writes.room(np.uint8, len(writes)), letters, ""
         seed = derive_seed(self.seed, "wear", FIOS)
         for number in range(len(self.cycles) - 1):
             labels = self._labels(number)
@@ -169,8 +168,8 @@ class Placing:
                 note += "--by fios:FASC names some"
             else:
                 clusters = cluster_bits(bits_of(labels, features, WINDOW), labels, streams, seed)
-                part = writes.cycle(number + 1)
-                found[part] = dictionary_of(clusters, labels, starts).look_up(first[part])
+                own = dictionary_of(clusters, labels, writes.volumes)
+                writes.by_chunk(writes.cycle(number + 1), own.look_up, found)
                 note = "; ".join(filter(None, ("" if letters else f"FIOS's rule chooses {features}", clusters.note)))
         return _fixed(name, "fios", found, {"features": features}, streams, f"{name}: {note}" if note else "")
 
@@ -297,24 +296,38 @@ def writes_of(cycles: Sequence[Trace], drive: Drive) -> DriveWrites:
     """The page writes of a drive.
 
     Raises:
-        TraceError: nothing is written, one chunk alone, or too little in the cycle that is counted.
+        TraceError: nothing is written, or as `check_writes`.
     """
     writes = drive_writes(cycles, drive.page_bytes)
+    check_writes(writes, cycles[0].meta.trace_id, cycles[-1].meta.trace_id)
+    return writes
+
+
+def check_writes(writes: DriveWrites, first: str, last: str) -> None:
+    """Refuse writes of which there is nothing to say.
+
+    Args:
+        writes: of a drive.
+        first: what the first cycle is of, for the message.
+        last: likewise the last.
+
+    Raises:
+        TraceError: one chunk alone is written, or too little in the cycle that is counted.
+    """
     if len(np.unique(writes.page_chunks)) < 2:
         message = (
-            f"{cycles[0].meta.trace_id}: one chunk of 32 KiB alone is written, so that there is nothing to tell apart: "
+            f"{first}: one chunk of 32 KiB alone is written, so that there is nothing to tell apart: "
             "give a trace that writes more places"
         )
         raise TraceError(message)
     part = writes.cycle(-1)
     if part.stop - part.start < BLOCKS:
         message = (
-            f"{cycles[-1].meta.trace_id}: cycle {writes.cycles} of {writes.cycles}, which is counted, writes "
+            f"{last}: cycle {writes.cycles} of {writes.cycles}, which is counted, writes "
             f"{part.stop - part.start} pages of {human(writes.page_bytes)}, at least {BLOCKS} are needed: give a "
             "longer trace, or fewer --cycles"
         )
         raise TraceError(message)
-    return writes
 
 
 def check_room(

@@ -24,6 +24,7 @@ from cachezoo.models.inputs import INPUTS_FILE, distribution
 from cachezoo.models.trained import Feature, FittedModel, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
+from cachezoo.settings.base import fitted_by
 from cachezoo.settings.data import Roles
 from cachezoo.settings.flash import EpisodeLabel, HistoryFeatures
 from cachezoo.settings.forest import ForestShape
@@ -149,7 +150,7 @@ def fit_prepared(
     rising = [feature["formula"].startswith(READS) for feature in features]
     data = ForestRows(rows.features, rows.worth, rows.held, names, rows.weights, rising)
     forest = fit_forest(data, shape, settings.fit, seed)
-    own = {**shape.model_dump(), "arch": arch, **settings.fit.arch()}
+    own = {**shape.model_dump(), "arch": arch, **fitted_by(settings.fit)}
     fitted = FittedModel(
         model_id=name,
         kind="admission",

@@ -22,6 +22,7 @@ from cachezoo.labels.tags import BELADY
 from cachezoo.models.trained import Feature, FittedModel, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
+from cachezoo.settings.base import fitted_by
 from cachezoo.settings.data import Roles
 from cachezoo.settings.page_cache import BenefitLabel, SequenceFeatures
 from cachezoo.traces.pages import percent
@@ -256,7 +257,7 @@ def fit_prepared(
         arch={
             "layers": settings.model.layers,
             "units": settings.model.units,
-            **settings.fit.arch(),
+            **fitted_by(settings.fit),
         },
         features=given.features,
         geometry={"page_bytes": PAGE_BYTES},

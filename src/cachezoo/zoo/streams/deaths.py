@@ -13,9 +13,8 @@ often given up together. How many classes and parts there are, the judge chooses
 Page ids and chunks that the train cycle never wrote need no dictionary: their inputs are unknown, which is a value too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,14 +22,12 @@ import numpy as np
 
 from cachezoo.arrays import F32, F64, I64, U8
 from cachezoo.errors import TrainingError
-from cachezoo.flash_drive.writes import NEVER, DriveWrites, drive_writes
+from cachezoo.flash_drive.writes import NEVER, DriveWrites
 from cachezoo.io import read_json, write_json
-from cachezoo.kernels.deaths import NAMES, Requests, describe_writes
+from cachezoo.kernels.deaths import NAMES, Requests, describe_writes, new_state
 from cachezoo.models.forest import fit_regression, read_forest_text
 from cachezoo.seeds import derive_seed
 from cachezoo.serving.forest import read_forest
-from cachezoo.traces.chunks import FLASH_PAGE_BYTES
-from cachezoo.traces.table import Trace
 from cachezoo.zoo.streams.serve import MEMORY, PLACED_BY_LIFETIME, PLACEMENT, streams_of
 from cachezoo.zoo.streams.settings import Lifetime
 
@@ -39,15 +36,34 @@ CONTEXT = "fit_deaths"
 LOW = 0.01  # quantile of the train cycle's predictions at which the classes begin
 MOST_PARTS = 16
 FEWEST = 20  # page writes to learn from
+AT_ONCE = 1 << 18  # page writes whose inputs are in memory at a time, about
 
 
-def inputs_of(writes: DriveWrites) -> F32:
-    """float32[n, inputs] of each page write, see `cachezoo.kernels.deaths`; none depends on what is written later."""
-    first = np.flatnonzero(writes.begins)
-    gap = np.diff(writes.time_us[first], prepend=0)
-    gap[np.isin(first, writes.starts[:-1])] = -1
-    number = writes.address[writes.pages[first]] // writes.page_bytes
-    return describe_writes(Requests(number, np.diff(first, append=len(writes)), gap))
+def inputs_of(writes: DriveWrites, until: int | None = None) -> Iterator[tuple[int, F32]]:
+    """The inputs of each page write, see `cachezoo.kernels.deaths`; none depends on what is written later.
+
+    Args:
+        writes: of all cycles.
+        until: page writes that are described, at least; None for all.
+
+    Yields:
+        Of some whole requests at a time the first page write, and float32[m, inputs] of all.
+    """
+    state, low, last_us = new_state(), 0, 0
+    stop = len(writes) if until is None else until
+    while low < stop:
+        high = low + AT_ONCE
+        while high < len(writes) and not writes.begins[high]:
+            high += 1
+        first = low + np.flatnonzero(writes.begins[low:high])
+        time_us = writes.time_us[first]
+        gap = np.diff(time_us, prepend=last_us)
+        gap[np.isin(first, writes.starts[:-1])] = -1
+        number = writes.address[writes.pages[first]] // writes.page_bytes
+        high = min(high, len(writes))
+        yield low, describe_writes(Requests(number, np.diff(first, append=high), gap), state)
+        low, last_us = high, int(time_us[-1])
+        writes.passed()
 
 
 class Rows(NamedTuple):
@@ -58,13 +74,27 @@ class Rows(NamedTuple):
     horizon: int  # page writes
 
 
-def rows_of(writes: DriveWrites) -> Rows:
-    """The settled page writes of the train cycles, whose writes are all that there are: no lifetime ends later."""
-    n = len(writes)
-    horizon = max(1, min(writes.footprint, n // 2))
-    settled = np.arange(n) + horizon < n
-    life = np.where(writes.lifetimes == NEVER, horizon, np.minimum(writes.lifetimes, horizon))
-    return Rows(inputs_of(writes)[settled], np.log2(life[settled]).astype(np.float32), horizon)
+def horizon_of(writes: DriveWrites) -> int:
+    """Lifetimes of at least so many page writes are not told apart."""
+    return max(1, min(writes.footprint, len(writes) // 2))
+
+
+def rows_of(writes: DriveWrites, chosen: I64 | None = None) -> Rows:
+    """The settled page writes of the train cycles, whose writes are all that there are: no lifetime ends later.
+
+    Args:
+        writes: of the train cycles.
+        chosen: int64[r] which of them, rising; None for all. They are the first ones.
+    """
+    horizon = horizon_of(writes)
+    own = np.arange(len(writes) - horizon) if chosen is None else chosen
+    life = writes.lifetimes[own]
+    life = np.where(life == NEVER, horizon, np.minimum(life, horizon))
+    inputs = np.empty((len(own), len(NAMES)), np.float32)
+    for low, rows in inputs_of(writes, int(own[-1]) + 1 if len(own) else 0):
+        first, end = np.searchsorted(own, [low, low + len(rows)])
+        inputs[first:end] = rows[own[first:end] - low]
+    return Rows(inputs, np.log2(life).astype(np.float32), horizon)
 
 
 @dataclass(frozen=True)
@@ -92,7 +122,7 @@ class Lifetimes:
     addresses: I64  # [MOST_PARTS - 1] bytes that cut the pages which the train cycle wrote into equally many
     horizon: int  # lifetimes of at least so many page writes are not told apart
     rows: int  # page writes that there were to learn from
-    _predicted: dict[tuple[int, bytes], F64] = field(default_factory=dict, repr=False)
+    _predicted: dict[tuple[int, str, int], F64] = field(default_factory=dict, repr=False)
 
     @property
     def varies(self) -> bool:
@@ -110,9 +140,10 @@ class Lifetimes:
             parts: by address, that the longest-lived class is cut into; a divisor of `MOST_PARTS`.
         """
         predicted = self._predict(seed, writes, since)
-        address = writes.address[writes.pages[since:]]
-        found = np.zeros(len(writes), np.uint8)
-        found[since:] = streams_of(predicted, address, self.forests[seed].cuts(classes), self.starts(parts))
+        found: U8 = writes.room(np.uint8, len(writes))
+        for part in writes.spans(since):
+            own, address = predicted[part.start - since : part.stop - since], writes.address[writes.pages[part]]
+            found[part] = streams_of(own, address, self.forests[seed].cuts(classes), self.starts(parts))
         return found
 
     def starts(self, parts: int) -> list[int]:
@@ -132,12 +163,15 @@ class Lifetimes:
 
     def _predict(self, seed: int, writes: DriveWrites, since: int) -> F64:
         """Predictions from a page write on, made once for each drive's writes whatever the drive's size."""
-        columns = (writes.pages, writes.address, writes.request, writes.time_us, np.array([since]))
-        digest = sha256(b"".join(column.tobytes() for column in columns)).digest()
-        if (seed, digest) not in self._predicted:
-            inputs = inputs_of(writes)[since:]
-            self._predicted |= {(k, digest): one.predict(inputs) for k, one in enumerate(self.forests)}
-        return self._predicted[seed, digest]
+        key = writes.digest, since
+        if (seed, *key) not in self._predicted:
+            each = [writes.room(np.float64, len(writes) - since) for _ in self.forests]
+            for low, inputs in inputs_of(writes):
+                begin, end = max(low, since), low + len(inputs)
+                for one, found in zip(self.forests, each, strict=True) if begin < end else ():
+                    found[begin - since : end - since] = one.predict(inputs[begin - low :])
+            self._predicted |= {(k, *key): found for k, found in enumerate(each)}
+        return self._predicted[seed, *key]
 
     def write(self, folder: Path) -> None:
         """Write the forests, and what belongs to them, into `folder`/lifetime."""
@@ -154,42 +188,38 @@ class Lifetimes:
         write_json(own / NUMBERS, numbers)
 
 
-def fit_lifetimes(
-    traces: Sequence[Trace],
-    settings: Lifetime,
-    seed: int,
-    category: str,
-    page_bytes: int = FLASH_PAGE_BYTES,
-    starts: Mapping[str, int] | None = None,
-) -> Lifetimes | None:
+def fit_lifetimes(writes: DriveWrites, settings: Lifetime, seed: int, category: str) -> Lifetimes | None:
     """Learn from the train cycles; None where they write too little.
 
     Args:
-        traces: of which one at least writes anything.
+        writes: of them all, in pages of the drive that will be served.
         settings: section `fit.streams.lifetime`.
         seed: of params.yaml.
         category: of the model.
-        page_bytes: a flash page of the drive that will be served.
-        starts: where its volumes begin, see `cachezoo.flash_drive.writes.drive_writes`; None for one volume.
-
-    Raises:
-        TraceError: nothing is written.
     """
-    writes = drive_writes(traces, page_bytes, starts)
-    rows = rows_of(writes)
-    if len(rows.targets) < FEWEST:
+    horizon = horizon_of(writes)
+    count = len(writes) - horizon
+    if count < FEWEST:
         return None
+    seeds = [derive_seed(seed, CONTEXT, category, number) for number in range(settings.seeds)]
+    drawn = [_drawn(count, settings.rows, own) for own in seeds]
+    known = np.unique(np.concatenate(drawn))
+    rows = rows_of(writes, known)
     forests = [
-        _fit_one(rows, settings, derive_seed(seed, CONTEXT, category, number)) for number in range(settings.seeds)
+        _fit_one(rows, np.searchsorted(known, chosen), settings, own) for own, chosen in zip(seeds, drawn, strict=True)
     ]
     addresses = writes.address[np.arange(1, MOST_PARTS) * writes.footprint // MOST_PARTS]
-    return Lifetimes(forests, addresses, rows.horizon, len(rows.targets))
+    return Lifetimes(forests, addresses, horizon, count)
 
 
-def _fit_one(rows: Rows, settings: Lifetime, seed: int) -> Deaths:
-    chosen = np.arange(len(rows.targets))
-    if len(chosen) > settings.rows:
-        chosen = np.sort(np.random.default_rng(seed).choice(chosen, settings.rows, replace=False))
+def _drawn(count: int, most: int, seed: int) -> I64:
+    """Which of so many rows a forest learns from, rising: all, or a draw of the most that it may."""
+    if count <= most:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
+
+
+def _fit_one(rows: Rows, chosen: I64, settings: Lifetime, seed: int) -> Deaths:
     shape = {
         "num_leaves": settings.leaves,
         "learning_rate": settings.learning_rate,

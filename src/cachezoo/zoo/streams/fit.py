@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cachezoo import paths
 from cachezoo.errors import TraceError
 from cachezoo.flash_drive.names import LEGACY
-from cachezoo.flash_drive.writes import several_volumes
+from cachezoo.flash_drive.writes import drive_writes, several_volumes
 from cachezoo.io import atomic_dir, sha256_file
 from cachezoo.labels.streams import StreamLabels, read_stream_labels
 from cachezoo.models.trained import Feature, FittedModel, TraceUse
@@ -156,7 +156,9 @@ def fit_streams(params: "Params", category: str) -> None:
     labels = [read_labels(file, trace) for file, trace in zip(files, traces.values(), strict=True)]
     model, found = fit_prepared(category, traces, labels, settings)
     lifetimes = (
-        fit_lifetimes(list(traces.values()), settings.fit.lifetime, settings.seed, category) if model.trained else None
+        fit_lifetimes(drive_writes([*traces.values()]), settings.fit.lifetime, settings.seed, category)
+        if model.trained
+        else None
     )
     inputs = {str(file): sha256_file(file) for file in [*map(Path, settings.cycles.get("train", [])), *files]}
     with atomic_dir(paths.fitted(model.model_id)) as folder:

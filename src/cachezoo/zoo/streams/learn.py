@@ -76,8 +76,8 @@ class Variant:
             writes: of all cycles.
             since: the first page write that is served; those before, of the cycle it learned on, go to stream 0.
         """
-        found = np.zeros(len(writes), np.uint8)
-        found[since:] = self.dictionary.look_up(writes.first_chunks[since:])
+        found: U8 = writes.room(np.uint8, len(writes))
+        writes.by_chunk(slice(since, len(writes)), self.dictionary.look_up, found)
         return found
 
 

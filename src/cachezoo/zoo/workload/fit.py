@@ -18,6 +18,7 @@ from cachezoo.features.window import fit_inputs
 from cachezoo.models.trained import Feature, FittedModel, trace_uses
 from cachezoo.params import At, Picked
 from cachezoo.seeds import derive_seed
+from cachezoo.settings.base import fitted_by
 from cachezoo.settings.data import Roles
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.training.fitted import Curves, network_weights, write_lstm
@@ -192,7 +193,7 @@ def fit_prepared(
         arch={
             "layers": settings.model.layers,
             "units": settings.model.units,
-            **settings.fit.arch(),
+            **fitted_by(settings.fit),
         },
         features=features,
         geometry={"page_bytes": PAGE_BYTES},

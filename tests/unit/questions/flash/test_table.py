@@ -28,7 +28,7 @@ from cachezoo.questions.flash.options import (
     geometry_by_reads,
 )
 from cachezoo.questions.flash.sentences import cells, kept_of, shipped_of
-from cachezoo.questions.flash.table import OPT_SEARCH, Limits, cases_of, flash_table
+from cachezoo.questions.flash.table import OPT_SEARCH, Limits, cases_of, flash_tables
 from cachezoo.serving.requests import batch_of
 from cachezoo.show.formats import percent, rate
 from cachezoo.sizes import Size
@@ -51,9 +51,8 @@ def options(**changed):
 def table(trace, what, bundles=(), geometry=BLOCKS):
     opened = open_bundles(bundles)
     models = [decide(own, trace) for own in opened]
-    size, ran = what.sizes[0], []
-    problem = flash_problem_of(trace, geometry, size, what)
-    found = flash_table(trace, problem, size, models, what, 3, lambda done, note="": ran.append(done))
+    ran = []
+    (found,) = flash_tables(trace, geometry, models, what, 3, lambda done, note="": ran.append(done))
     assert ran == list(range(len(cases_of(what, models)))) and len(found.rows) == len(ran)
     return found
 
@@ -134,7 +133,7 @@ def test_a_bundle_as_shipped_keeps_each_rate_by_its_controller():
     what = options(policies=["rejectx"], rates=write_rates("10%,30%"))
     (size,) = what.sizes
     problem = flash_problem_of(trace, BLOCKS, size, what)
-    found = flash_table(trace, problem, size, [model], what, 3)
+    (found,) = flash_tables(trace, BLOCKS, [model], what, 3)
     shipped = [row for row in found.rows if row.as_shipped]
     assert {(row.prefetch, row.asked) for row in shipped} == {
         (mode, rate) for mode in model.thresholds for rate in ("10%", "30%")
@@ -168,8 +167,8 @@ def test_what_a_bundle_saves_is_of_the_best_policy_without_a_model():
 def test_the_best_policy_that_a_controller_keeps_has_a_row_and_a_sentence():
     trace = make_trace(20_000, 5)
     what = options(rates=write_rates("5%,10%"), policies=["coin_flip"], rivals=["coin_flip", "rejectx+fifo"])
-    (size,), problem = what.sizes, flash_problem_of(trace, BLOCKS, what.sizes[0], what)
-    found = flash_table(trace, problem, size, [], what, 3)
+    problem = flash_problem_of(trace, BLOCKS, what.sizes[0], what)
+    (found,) = flash_tables(trace, BLOCKS, [], what, 3)
     assert [(row.asked, row.set_by) for row in found.rows] == [
         ("5%", ""), ("5%", "kept"), ("10%", ""), ("10%", "kept"),
     ]  # fmt: skip
@@ -195,7 +194,8 @@ def test_what_a_controller_could_not_keep_is_not_the_best():
     trace = partial_scans(3000, 5)
     what = options(rates=write_rates("10%"), policies=[], rivals=["coin_flip", "rejectx"], prefetch=["all_on_miss"])
     problem = flash_problem_of(trace, BLOCKS, what.sizes[0], what)
-    (row,) = [one for one in flash_table(trace, problem, what.sizes[0], [], what, 3).rows if one.set_by == "kept"]
+    (found,) = flash_tables(trace, BLOCKS, [], what, 3)
+    (row,) = [one for one in found.rows if one.set_by == "kept"]
     at_rate = replace(problem, budget=0.1 * problem.accept_all.segment_writes)
     policies = {name: baseline(name, 3, trace.meta.trace_id, Controller()) for name in what.rivals}
     runs = {name: own(at_rate, prefetch_of(problem, "all_on_miss")).run for name, own in policies.items()}
@@ -209,8 +209,7 @@ def test_a_bundle_as_shipped_is_held_against_what_the_same_controller_keeps():
     (own,) = open_bundles([ADMISSION])
     model = replace(decide(own, trace), controller=Controller())
     what = options(policies=[], rivals=["rejectx"])
-    problem = flash_problem_of(trace, BLOCKS, what.sizes[0], what)
-    found = flash_table(trace, problem, what.sizes[0], [model], what, 3)
+    (found,) = flash_tables(trace, BLOCKS, [model], what, 3)
     (lead,), (line,) = found.kept, kept_of(found)
     ours = [row for row in found.rows if row.kind == "model" and row.as_shipped and row.prefetch != "none"]
     assert lead.model in ours and lead.rival.set_by == "kept" and lead.model.set_by == "as shipped"

@@ -40,6 +40,7 @@ def test_the_best_classic_is_the_best_of_the_rows() -> None:
     assert [row["policy"] for row in every["rows"]] != classics()
     assert {row["policy"] for row in every["rows"]} == {*classics(), OPTIMUM}
     assert every["best_classic"] == classic[0]["policy"]
+    assert not [name for row in every["rows"] for name in row if "error_90" in name]
     assert every["capacity"] == 10 and 40 <= every["warmup"] <= 50
     worst = classic[-1]["policy"]
     one = with_gaps(rows([worst], False))

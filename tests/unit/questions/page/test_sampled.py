@@ -6,6 +6,7 @@ import pytest
 
 from cachezoo.contest.choice import Goal
 from cachezoo.contest.counting import Count
+from cachezoo.contest.gap import gap
 from cachezoo.contest.sampled import GROUPS, half_widths
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import ConfigError
@@ -15,6 +16,7 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page import answer
 from cachezoo.questions.page.bench import Bench
 from cachezoo.questions.page.candidates import Halves
+from cachezoo.questions.page.compare import with_gaps
 from cachezoo.questions.page.recommendation import Options, recommend
 from cachezoo.questions.page.report import page_of, values_of
 from cachezoo.traces.pages import expand_pages
@@ -54,11 +56,13 @@ WHOLE = Bench.of(Simulator(TRACE, expand_pages(TRACE)))
 def test_the_whole_traces_ratios_lie_within_the_bars_about_as_often_as_they_say(block_bytes):
     sizes = [1_500, 6_000, 20_000]
     truth = {(own, size): WHOLE.run(own, size) for own in POLICIES for size in sizes}
-    within = []
+    within, gaps = [], []
     for seed in range(8):
         bench = bench_of(sampled(TRACE, 0.2, seed, block_bytes))
-        for (own, size), exact in truth.items():
-            found = bench.run(own, size)
+        runs = {key: bench.run(*key) for key in truth}
+        gaps += [of_gaps(*([ran[own, size] for own in POLICIES] for ran in (truth, runs))) for size in sizes]
+        for key, exact in truth.items():
+            found, size = runs[key], key[1]
             assert (found.capacity, found.rate) == (size, bench.rate) and found.warmup == exact.warmup
             assert found.page_accesses == exact.page_accesses and 0 < found.error_90 == found.errors["hit_ratio"]
             assert abs(found.hit_ratio - exact.hit_ratio) < 0.06
@@ -68,6 +72,22 @@ def test_the_whole_traces_ratios_lie_within_the_bars_about_as_often_as_they_say(
                 for name in ("hit_ratio", "read_hit_ratio", "write_hit_ratio", "transfers", "ssd_writes")
             ]
     assert 0.8 < np.mean(within) < 0.995
+    assert 0.8 < np.mean(np.concatenate(gaps)) < 0.995
+
+
+def of_gaps(exact, found):
+    """Whether the whole trace's gaps from the best classic of a sample lie within the sample's bars."""
+    shown = with_gaps([ran.values() for ran in found], [ran.groups for ran in found])
+    true = {ran.policy: ran.hit_ratio for ran in exact}
+    held = []
+    for row in shown["rows"]:
+        closed, points = gap(*(true[own] for own in (row["policy"], shown["best_classic"], OPTIMUM)))
+        off = [abs(row["gap_points"] - points) - row["gap_points_error_90"]]
+        if None not in (closed, row["gap_closed"]):
+            off.append(abs(row["gap_closed"] - closed) - row["gap_closed_error_90"])
+        held += [one <= 0 for one in off if row["policy"] not in (shown["best_classic"], OPTIMUM)]
+        assert row["policy"] != shown["best_classic"] or row["gap_points_error_90"] == 0
+    return held
 
 
 def test_misses_are_scaled_up_and_hits_are_what_is_left():

@@ -34,6 +34,13 @@ def bench_of(rate, seed):
     return Bench.of_trace("t", sampled(TRACE, Plan(rate, None, seed, PAGE)), DEVICE, BUILT_IN)
 
 
+def test_a_follower_too_large_for_a_sample_names_the_size_that_was_given():
+    point = Point(parse_hierarchy("follow(experts=lru|arc, sample=0.1)"), 800, 0)
+    assert WHOLE.run(point).ram_pages == 800
+    with pytest.raises(ConfigError, match=r"sample=0.1\): a cache of 800 pages is too small in the sample"):
+        bench_of(0.3, 1).run(point)
+
+
 def test_a_sample_counts_from_the_same_access_of_the_whole_trace_on_and_waits_as_long():
     bench = bench_of(0.3, 1)
     assert bench.footprint == pytest.approx(WHOLE.footprint, rel=0.01) and bench.accesses == WHOLE.accesses

@@ -34,16 +34,20 @@ def moving(seed: int, n: int = 12_000) -> Trace:
 @pytest.fixture(scope="module")
 def made():
     cycles = [moving(seed) for seed in range(3)]
-    return cycles, fit_lifetimes(cycles[:1], SMALL, 7, "ledger")
+    return cycles, fit_lifetimes(drive_writes(cycles[:1]), SMALL, 7, "ledger")
+
+
+def described(writes):
+    return np.concatenate([rows for _, rows in inputs_of(writes)])
 
 
 def test_no_input_sees_what_is_written_later():
     trace, cut = skewed(1, 3000), 1700
     ends = [skewed(seed, 3000).rows(cut, 3000) for seed in (2, 3)]
     known = drive_writes([trace.rows(0, cut)])
-    before = inputs_of(known)
+    before = described(known)
     for end in ends:
-        both = inputs_of(drive_writes([trace.rows(0, cut), end]))
+        both = described(drive_writes([trace.rows(0, cut), end]))
         assert both[: len(known)].tobytes() == before.tobytes()
         assert len(both) > len(known)
 
@@ -51,7 +55,7 @@ def test_no_input_sees_what_is_written_later():
 def test_forests_are_the_same_bytes_each_time_and_differ_by_their_seeds(made, tmp_path):
     cycles, lifetimes = made
     found = []
-    for name, forests in (("one", lifetimes), ("two", fit_lifetimes(cycles[:1], SMALL, 7, "ledger"))):
+    for name, forests in (("one", lifetimes), ("two", fit_lifetimes(drive_writes(cycles[:1]), SMALL, 7, "ledger"))):
         (tmp_path / name).mkdir()
         forests.write(tmp_path / name)
         found.append({file.name: file.read_bytes() for file in (tmp_path / name / "lifetime").iterdir()})
@@ -133,7 +137,7 @@ def test_a_damaged_folder_is_named_in_one_line(made, tmp_path, text):
 @pytest.mark.parametrize("count", [1, 2, 30])
 @pytest.mark.filterwarnings("error")
 def test_too_few_writes_make_no_forest(count):
-    assert fit_lifetimes([written(np.arange(count))], SMALL, 7, "ledger") is None
+    assert fit_lifetimes(drive_writes([written(np.arange(count))]), SMALL, 7, "ledger") is None
 
 
 def test_the_dictionary_that_is_learned_anew_serves_from_its_cycle_on(made):

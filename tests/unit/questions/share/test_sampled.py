@@ -1,0 +1,229 @@
+"""A cache for several applications, answered from samples of their traces."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachezoo.coded import Coded
+from cachezoo.contest.counting import Count
+from cachezoo.contest.sampled import GROUPS, half_widths
+from cachezoo.devices.built_in import BUILT_IN
+from cachezoo.errors import ConfigError, TraceError
+from cachezoo.questions.share.answer import answer, service, values
+from cachezoo.questions.share.case import compare, counted_from
+from cachezoo.questions.share.mix import Mix, mix_drawn, mixed
+from cachezoo.questions.share.partition import Floor
+from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, in_sample, parse, parse_several
+from cachezoo.traces import memory
+from cachezoo.traces.mixing import interleave
+from cachezoo.traces.read import OpenTrace, TraceFiles, read_together, silent
+from cachezoo.traces.store import write_trace
+from cachezoo.traces.table import PAGE_BYTES, TraceMeta
+from tests.request_data import trace_of
+
+BY = (
+    "shared,shared(policy=lru|s3fifo),equal,proportional,learned(policy=lru|s3fifo),learned(policy=lru,talus=1),"
+    "ucp(window=2000),climb,gvpa(q=2000),static-best,hindsight(window=4000),fixed(pages=2048/1024,policy=lru/s3fifo)"
+)
+
+
+def generated(name, m, seed, popular=9_000):
+    """Popular pages anywhere, scans, and a working set that moves; requests of 1 to 4 pages."""
+    rng, at = np.random.default_rng(seed), np.arange(m)
+    kind = rng.random(m)
+    page = np.where(
+        kind < 0.6,
+        rng.permutation(popular)[rng.zipf(1.1, m) % popular],
+        np.where(kind < 0.8, popular + at % 5_000, 2 * popular + at // 20 + rng.integers(0, 400, m)),
+    )
+    one = trace_of([{"time_us": 0, "op": 0, "offset": 0, "size": PAGE_BYTES, "volume": name}])
+    own = replace(one.take(np.zeros(m, np.int64)), offset=page * PAGE_BYTES, time_us=at * 90_000 * 40_000 // m)
+    return replace(own, size=rng.integers(1, 5, m) * PAGE_BYTES, meta=TraceMeta(name, "web", "test", "0" * 64))
+
+
+TRACES = generated("big", 40_000, 1), generated("small", 15_000, 2, 2_000)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("sampled")
+    for trace in TRACES:
+        write_trace(trace, path / f"{trace.meta.trace_id}.parquet")
+    both = interleave(TRACES, "both")
+    write_trace(both, path / "both.parquet")
+    names = tuple(one.meta.trace_id for one in TRACES)
+    write_trace(replace(both, source=None, volume=Coded(both.source.codes, names)), path / "volumes.parquet")
+    return path
+
+
+def read(folder, part, names=("big", "small"), column=None):
+    opened = [OpenTrace(TraceFiles([folder / f"{name}.parquet"]), silent) for name in names]
+    return read_together(opened, part, column)
+
+
+def found(mix, by=BY, pages=4_096, **more):
+    candidates = parse_several(by, 64)
+    return compare(mix, candidates, pages, "half", BUILT_IN.hdd, **more)
+
+
+@pytest.fixture(scope="module")
+def exact(folder):
+    return found(mixed(read(folder, "exact")))
+
+
+def test_a_sample_of_everything_gives_the_same_answer(folder, exact, monkeypatch):
+    assert values(found(mixed(read(folder, "auto")))) == values(exact)
+    monkeypatch.setenv(memory.FROM, "1")
+    drawn = read(folder, "auto")
+    mix = mixed(drawn)
+    assert mix.rate == 1 and not mix.groups
+    assert values(found(mix)) == values(exact) and answer(exact).count("estimated") == 0
+    of_memory = read_together([TRACES[0], OpenTrace(TraceFiles([folder / "small.parquet"]), silent)], "auto")
+    assert values(found(mixed(of_memory))) == values(exact)
+
+
+@pytest.mark.parametrize("order", ["clock", "lockstep"])
+def test_the_whole_runs_figures_lie_within_the_errors_of_a_sample(folder, order):
+    whole = found(mixed(read(folder, "exact"), order))
+    part = found(mixed(read(folder, 0.25), order))
+    assert part.case.sampled and part.case.mix.order == order == whole.case.mix.order
+    assert part.case.counted == pytest.approx(whole.case.counted, rel=0.01)
+    assert part.case.mix.references == whole.case.mix.references
+    within = []
+    for own, other in zip(part.rows, whole.rows, strict=True):
+        if own.candidate.partitioner.id in ("gvpa", "ucp"):
+            continue  # with longer windows than in the whole run, see `fitted`
+        assert own.transfers == pytest.approx(other.transfers, abs=2 * own.error_90 + 0.01), str(own.candidate)
+        assert own.interval[0] < own.transfers < own.interval[1]
+        within += (np.abs(own.figures - other.figures) <= 2 * own.application_errors).ravel().tolist()
+    assert np.mean(within) > 0.8  # one draw, in which all are off together
+
+
+def test_misses_are_scaled_up_and_errors_are_those_of_the_groups(folder):
+    mix = mixed(read(folder, 0.25))
+    own = found(mix, "equal,shared").rows[0]
+    size, first = mix.own(2_048), mix.place(mix.references // 2)
+    misses = counted = 0
+    for a, one in enumerate(mix.applications):
+        seen, recent = 0, []
+        at = mix.at[a]
+        for k, page in enumerate(one.page_ids.tolist()):
+            hit = page in recent[-size:]
+            if hit:
+                recent.remove(page)
+            recent = [*recent, page][-size:]
+            seen += not hit and at[k] >= first
+        rate = one.n_pages / one.whole.n_pages
+        misses += seen / rate
+        counted += one.whole.references - int(one.whole.rows[at >= first][0])
+    assert own.transfers == pytest.approx(misses / counted)
+    assert own.error_90 == float(half_widths(np.array(own.mean), own.groups)) and len(own.groups) == GROUPS
+    assert sum(len(group) for group in mix.groups) == len(mix)
+
+
+def test_volumes_and_sources_are_sampled_as_traces_of_their_own(folder):
+    apart = [read(folder, 0.2, ["volumes"], "volume"), read(folder, 0.2, ["both"], "source")]
+    alone = read(folder, 0.2)
+    for (one,) in apart:
+        assert [name for name, _, _ in one.parts] == ["big", "small"]
+        for (_, own, _), other in zip(one.parts, [trace.parts[0] for trace in alone], strict=True):
+            assert (own.accesses, own.requests) == (other[1].accesses, other[1].requests)
+            if one is apart[0][0]:  # a mixture has other names of volumes, and so other blocks
+                assert own.before.tolist() == other[1].before.tolist()
+                assert own.trace.offset.tolist() == other[1].trace.offset.tolist()
+            assert own.n_pages == pytest.approx(other[1].n_pages, rel=0.01)
+    with pytest.raises(TraceError, match="no mixture of several traces; name more, or --apart volume"):
+        read(folder, 0.2, ["volumes"], "source")
+
+
+@given(
+    rows=st.lists(st.sets(st.integers(0, 30), min_size=1), min_size=2, max_size=3), more=st.integers(0, 5),
+    rule=st.sampled_from(["half", "all", "25%", "7"]),
+)  # fmt: skip
+def test_places_are_of_all_references(rows, more, rule):
+    keys = [np.array(sorted(own), np.int64) for own in rows]
+    mix = mix_of(keys, more)
+    order = sorted((int(row), a) for a, own in enumerate(keys) for row in own)
+    seen = [0] * len(keys)
+    naive = []  # of each place: own references of all applications up to it, but itself
+    for row, a in order:
+        seen[a] = row + 1
+        naive.append(sum(seen) - 1)
+    assert mix.before(np.arange(len(mix) + 1)).tolist() == [*naive, mix.references]
+    first = Count(rule).place(mix.references, 0)
+    place = next((k for k, one in enumerate(naive) if one >= first), len(mix))
+    assert counted_from(mix, rule).tolist() == [place] * mix.count
+
+
+def mix_of(keys, more=0):
+    """A sample in lockstep of which these references are known."""
+    from cachezoo.questions.share.mix import Application, Whole, by_clock
+
+    applications = [
+        Application(str(a), np.arange(len(own), dtype=np.int32), len(own),
+                    whole=Whole(own, int(own[-1]) + 1 + more, 40, len(own) / 40))
+        for a, own in enumerate(keys)
+    ]  # fmt: skip
+    return Mix(tuple(applications), by_clock(keys), "lockstep", rate=0.5)
+
+
+def test_what_is_advised_is_in_sizes_of_the_whole_cache_and_can_be_run(folder, exact):
+    own = found(mixed(read(folder, 0.25)), "learned(policy=lru|s3fifo),equal", now=parse("equal", 64))
+    row = own.rows[0]
+    assert row.shared.splits.sum() == 4_096 and not (row.shared.splits % 64).any()
+    text = next(line for line in service(own) if line.startswith("to try it")).split("'")[1]
+    again = found(exact.case.mix, text, now=parse(text, 64)).rows[0]
+    assert again.transfers == pytest.approx(row.transfers, abs=2 * row.error_90)
+    assert answer(own).endswith("All of it is estimated from a sample, 25.0\xa0% of the pages, ± 90 %.")
+    said = values(own)
+    assert said["trace_sampled"] == 0.25 and said["rows"][0]["transfers_error_90"] == row.error_90 > 0
+    assert {"hit_ratio", "transfers"} == set(said["rows"][0]["applications_error_90"][0])
+
+
+def test_what_runs_with_other_values_is_said(folder):
+    mix = mixed(read(folder, 0.02))
+    own = found(mix, "equal,ucp(window=2000)", 8_192)
+    assert own.fitted == ("fragments of 50 pages in place of 64, as in the sample",
+                          "ucp(window=2000, fragment=64) runs as ucp(window=50000, fragment=50)")  # fmt: skip
+    assert values(own)["remarks"][:2] == list(own.fitted)
+
+
+def test_floors_hold_for_the_whole_cache(folder):
+    floors = (Floor(pages=1_000), Floor(hits=0.5))
+    own = found(mixed(read(folder, 0.25)), "learned(policy=lru),equal,shared", floors=floors)
+    assert own.rows[0].shared.splits[0, 0] >= 1_000 and own.rows[2].unmet[0] == "big has no part of its own"
+
+
+@given(rate=st.floats(0.0005, 0.9), fragment=st.integers(1, 600), window=st.integers(1, 50_000))
+def test_a_sample_gives_out_whole_pages_and_windows_that_say_something(rate, fragment, window):
+    mix, pages = replace(mix_of([np.arange(3), np.arange(4)]), rate=rate), 200_000
+    own = fitted(parse(f"ucp(window={window})", fragment), mix, pages)
+    small = in_sample(own, rate, pages)
+    assert own.fragment * rate == pytest.approx(small.fragment, abs=rate) and own.fragment >= 1 / rate - 1
+    assert small.options.integer("window") >= min(window, LEAST_WINDOW) - 1
+    assert pages * rate / small.fragment <= 1_025
+    total = pages // own.fragment
+    assert abs(mix.own(total * own.fragment) // small.fragment - total) <= max(1, total // 100)
+    assert fitted(own, replace(mix, rate=1.0), pages) is own
+
+
+def test_a_trace_lasts_till_its_last_request_though_that_is_not_drawn(folder):
+    big, small = read(folder, 0.25)
+    assert mix_drawn([big, small]).order == "clock"
+    ((name, own, ticks),) = small.parts
+    late = replace(own, ends_us=(0, 11 * big.parts[0][1].ends_us[1]))
+    with pytest.raises(ConfigError, match="by the clock, from 0 on, they hardly ever run at the same time"):
+        mix_drawn([big, replace(small, parts=((name, late, ticks),))])
+
+
+def test_what_a_sample_cannot_stand_for_is_refused(folder):
+    mix = mixed(read(folder, 0.25))
+    with pytest.raises(ConfigError, match="no sample of the pages stands for its neighbours; give --sample exact"):
+        found(mix, "shared(policy=vrm(fragment=8, n=512, q=100))")
+    with pytest.raises(ConfigError, match="1 names for 2 applications"):
+        mix_drawn(read(folder, 0.25), "auto", ["one"])
+    with pytest.raises(TraceError, match="none of its blocks is chosen: raise rate"):
+        read(folder, 0.00001)
