@@ -30,7 +30,7 @@ class Phases:
     def __init__(self, recipe: Recipe) -> None:
         """Take the phases."""
         self._warmup_pages = given(recipe.warmup_pages)
-        self._phases = given(recipe.phases)
+        self._phases = recipe.played
         self._marks: list[tuple[float, float]] = []
         self.length = len(self._phases)
 

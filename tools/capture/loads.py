@@ -323,6 +323,7 @@ class PostmarkLoad(Strict):
         size_sigma: of the domains' lognormal mean sizes; within a domain sizes are uniform.
         read_bias: tenths of the accesses to messages that read; the rest append. Domains differ by up to 1.
         archives: part of the domains that get no new messages and delete none.
+        arriving: of ten messages that come or go in the other domains, how many come; 6 without, so that mail grows.
         visit_calls: mean number of reads and writes of 4 KiB of a visit; a schedule's rate counts these calls.
     """
 
@@ -335,6 +336,7 @@ class PostmarkLoad(Strict):
     size_sigma: float = Field(ge=0, le=2)
     read_bias: int = Field(ge=1, le=10)
     archives: float = Field(ge=0, le=1)
+    arriving: int | None = Field(default=None, ge=1, le=9)
     visit_calls: int = Field(ge=1, le=10_000)
     paced: PostmarkPace | None = None
 

@@ -44,7 +44,7 @@ class SchedulePlan(Strict):
         jobs: what runs during the load.
     """
 
-    days: int = Field(ge=2, le=14)
+    days: int = Field(ge=2, le=100)
     day_s: int = Field(ge=3, le=3600)
     segment_s: int = Field(ge=1, le=60)
     rate: float = Field(gt=0, le=20_000)
@@ -99,6 +99,8 @@ class Recipe(Strict):
         schedule: the load over time; or
         warmup_pages: of phases: pages of the first phase's mix before events are kept.
         phases: in their order.
+        rounds: how often the phases are played, one round after the other; once without.
+        onward: by which part of the population each further round begins and stays ahead of the one before it.
         load: the program and its own part.
     """
 
@@ -106,7 +108,7 @@ class Recipe(Strict):
     seed: int = Field(ge=0, lt=2**31)
     disk_mib: int = Field(ge=64, le=65_536)
     place_mib: int = Field(default=0, ge=0, le=65_536)
-    memory_mib: int = Field(ge=32, le=65_536)
+    memory_mib: int = Field(ge=16, le=65_536)
     readahead_kib: int = Field(ge=0, le=65_536)
     join_us: int | None = Field(default=None, ge=1, le=1_000_000)
     buffer_kib: int = Field(ge=64, le=262_144)
@@ -114,6 +116,8 @@ class Recipe(Strict):
     schedule: SchedulePlan | None = None
     warmup_pages: int | None = Field(default=None, ge=0, le=10_000_000)
     phases: tuple[Phase, ...] | None = Field(default=None, min_length=1, max_length=50)
+    rounds: int | None = Field(default=None, ge=2, le=100)
+    onward: float | None = Field(default=None, ge=0, lt=1)
     load: Load
 
     @property
@@ -126,11 +130,23 @@ class Recipe(Strict):
         given = {name for name in ("schedule", "warmup_s", "phases", "warmup_pages") if getattr(self, name) is not None}
         if given not in ({"schedule", "warmup_s"}, {"phases", "warmup_pages"}):
             raise ValueError("a recipe has either schedule and warmup_s, or phases and warmup_pages")
+        if (self.phases is None and self.rounds is not None) or (self.rounds is None and self.onward is not None):
+            raise ValueError("rounds belong to phases, and onward to rounds")
         if hasattr(self.load, "paced") and (self.load.paced is None) == (self.schedule is not None):
             raise ValueError("load.paced belongs to a recipe with a schedule, and to no other")
         if self.place_mib >= self.disk_mib:
             raise ValueError(f"place_mib {self.place_mib} leaves no room on a disk of disk_mib {self.disk_mib}")
         return self
+
+    @property
+    def played(self) -> tuple[Phase, ...]:
+        """The phases of all rounds, in their order."""
+        rounds, onward = range(self.rounds or 1), self.onward or 0.0
+        return tuple(
+            phase.model_copy(update={"move": (phase.move + number * onward) % 1})
+            for number in rounds
+            for phase in self.phases or ()
+        )
 
     def lasting(self, seconds: int) -> "Recipe":
         """This recipe with its days shortened or lengthened to fill `seconds`.

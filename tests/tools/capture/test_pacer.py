@@ -43,6 +43,14 @@ def test_domains_are_a_function_of_load_and_seed():
     assert mean == pytest.approx(load.mean_kib * 1024, rel=0.35)
 
 
+def test_as_much_mail_may_go_as_comes():
+    biases = [
+        {row["create_bias"] for row in domains_of(LOAD.model_copy(update={"arriving": arriving}), 5)}
+        for arriving in (None, 5)
+    ]
+    assert biases == [{-1, 6}, {-1, 5}]
+
+
 def test_shares_are_skewed_and_drift_from_day_to_day():
     load = paced(hours=0.0).model_copy(update={"domains": 30})
     first = shares(load, 5, 0.0)

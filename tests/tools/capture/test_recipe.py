@@ -12,7 +12,8 @@ from tools.capture.programs.base import Closed
 from tools.capture.recipe import RECIPES, SchedulePlan, load_recipe, parse_recipe
 from tools.capture.schedule import build_schedule
 
-PACED = sorted(RECIPES.glob("*.yaml"))
+LONG = sorted((RECIPES / "long").glob("*.yaml"))
+PACED = sorted(RECIPES.glob("*.yaml")) + [path for path in LONG if load_recipe(path).schedule is not None]
 CORPUS = corpus_names()
 CATEGORIES = ("database", "fileserver", "mail", "web")
 PHASE = {"mix": {"visits": 1}, "theta": 1.0, "requests": 100, "pages": 100}
@@ -57,8 +58,32 @@ def test_the_corpus_recipes_fit_their_programs_and_places(name):
     assert made.warmup_pages > 0
 
 
+@pytest.mark.parametrize("path", LONG, ids=lambda path: path.stem)
+def test_a_long_recipe_is_a_shorter_one_that_goes_on(path):
+    """Only sizes of the data and the pace differ; the kinds of operations, skews and moves are the shorter one's."""
+    made, name = load_recipe(path), path.stem.removesuffix("_long")
+    program_class(made)
+    short = load_recipe(next(path for path in RECIPES.rglob(f"{name}.yaml")))
+    assert (made.program, made.category, made.readahead_kib) == (short.program, short.category, short.readahead_kib)
+    if made.schedule is None:
+        limits = {"requests", "pages"}
+        one, other = ([phase.model_dump(exclude=limits) for phase in recipe.phases] for recipe in (made, short))
+        assert one == other and made.rounds > 1
+    else:
+        assert made.schedule.jobs == short.schedule.jobs and made.schedule.days > short.schedule.days
+        same = ("theta", "mix", "hours", "read_bias")
+        assert all(getattr(made.load.paced, key, 0) == getattr(short.load.paced, key, 0) for key in same)
+
+
+def test_rounds_play_the_phases_again_with_the_hot_set_further_on():
+    made = parse_recipe(closed(phases=[PHASE, PHASE | {"move": 0.3}], rounds=3, onward=0.4), "here")
+    assert [phase.move for phase in made.played] == pytest.approx([0, 0.3, 0.4, 0.7, 0.8, 0.1])
+    assert all(phase.model_copy(update={"move": 0}) == made.phases[0] for phase in made.played)
+    assert parse_recipe(closed(), "here").played == parse_recipe(closed(), "here").phases
+
+
 def test_no_two_recipes_share_a_seed():
-    seeds = [load_recipe(path).seed for path in PACED] + [corpus_recipe(name).seed for name in CORPUS]
+    seeds = [load_recipe(path).seed for path in {*PACED, *LONG}] + [corpus_recipe(name).seed for name in CORPUS]
     assert len(set(seeds)) == len(seeds)
 
 
@@ -127,6 +152,8 @@ BAD = [
     (recipe(phases=[PHASE]), "either schedule and warmup_s, or phases and warmup_pages"),
     (closed(load=LOAD), "load.paced belongs to a recipe with a schedule"),
     (closed(phases=[]), "phases: "),
+    (closed(onward=0.1), "onward to rounds"),
+    (recipe(rounds=2), "rounds belong to phases"),
     (closed(phases=[PHASE | {"mix": {}}]), "phases.0.mix: "),
     (closed(phases=[PHASE | {"move": 1.0}]), "phases.0.move: "),
     (closed(place_mib=2048), "leaves no room on a disk of disk_mib 1024"),

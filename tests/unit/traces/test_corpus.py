@@ -29,7 +29,7 @@ CORPUS = PARAMS.data.corpus
 ENTRIES = {f"{category}/{key}": entry for category, rows in CORPUS.items() for key, entry in rows.items()}
 README = (ROOT / TRACES / "README.md").read_text(encoding="utf-8")
 UNSEEN = {"database": "mariadb", "fileserver": "git", "mail": "dovecot", "web": "lighttpd"}
-MOST_BYTES = 40_000_000
+MOST_BYTES = 150_000_000
 
 
 @pytest.fixture(params=sorted(ENTRIES))

@@ -76,7 +76,7 @@ def domains_of(load: PostmarkLoad, seed: int) -> list[dict[str, int]]:
             "low": max(256, int(0.25 * mean)),
             "high": max(512, int(1.75 * mean)),
             "read_bias": min(10, max(1, load.read_bias + more)),
-            "create_bias": NO_BIAS if kept else MORE_MAIL,
+            "create_bias": NO_BIAS if kept else load.arriving or MORE_MAIL,
         }
         for count, mean, more, kept in rows
     ]
