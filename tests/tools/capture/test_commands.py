@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from tools.capture.clients import files, stores
+from tools.capture.clients import arrays, files, stores
 from tools.capture.clients.commands import Commands
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -145,3 +145,31 @@ def test_operations_on_a_store_are_on_the_items(tmp_path, monkeypatch):
 def test_values_have_about_their_size():
     sizes = [len(stores.value_of(random.Random(seed), 100)) for seed in range(300)]
     assert 50 <= min(sizes) and max(sizes) <= 150 and 90 < sum(sizes) / 300 < 110
+
+
+# Whatever is written to an array is read back, whichever way.
+ARRAY = """
+import sys
+from pathlib import Path
+from tools.capture.clients import arrays
+kind, folder = sys.argv[1:]
+path, rows, columns = Path(folder) / "field", 1024, 256
+arrays.fill(kind, path, rows, columns, 5)
+file, array = arrays.opened(kind, path)
+for first in (0, 512):
+    assert (array[first : first + 512] == arrays.drawn(5 + first, 512, columns)).all()
+array[64:128, 128:192] = arrays.drawn(1, 64, 64)
+if file is not None:
+    file.close()
+file, array = arrays.opened(kind, path)
+assert (array[64:128, 128:192] == arrays.drawn(1, 64, 64)).all()
+assert (array[:64] == arrays.drawn(5, 512, columns)[:64]).all()
+"""
+
+
+@pytest.mark.parametrize("kind", sorted(arrays.KINDS))
+def test_an_array_has_what_was_written(tmp_path, kind):
+    python = ["env", f"PYTHONPATH={ROOT}", "/usr/bin/python3"]
+    if subprocess.run([*python, "-c", f"import {arrays.KINDS[kind]}"], stderr=subprocess.DEVNULL).returncode:
+        pytest.skip("Debian's package of the arrays is not installed")
+    subprocess.run([*python, "-c", ARRAY, kind, str(tmp_path)], check=True)
