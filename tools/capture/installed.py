@@ -1,6 +1,7 @@
 """Where the programs are and which versions they are."""
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from cachezoo.capture import tracefs
@@ -24,6 +25,23 @@ def program(name: str) -> str:
         CaptureError: it is not installed.
     """
     return tracefs.program(name, _folders())
+
+
+def missing_packages(wanted: Mapping[str, str]) -> set[str]:
+    """Of programs and the Debian packages that have them, the packages of the programs that are not installed."""
+    return {package for program, package in wanted.items() if find_program(program) is None}
+
+
+def package_version(package: str) -> str | None:
+    """The version of an installed Debian package; None where it is not installed.
+
+    Raises:
+        CaptureError: the system is not Debian's.
+    """
+    command = [program("dpkg-query"), "-W", "-f", "${db:Status-Status} ${Version}", package]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    status, _, version = done.stdout.partition(" ")
+    return version if status == "installed" else None
 
 
 def version_line(*command: str) -> str:

@@ -8,6 +8,8 @@ MIN_THETA_DISTANCE = 0.005
 Weight = Annotated[int, Field(ge=1, le=1000)]
 Mix = Annotated[dict[str, Weight], Field(min_length=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Script = Annotated[str, Field(min_length=1)]
 MibPerS = Annotated[float, Field(gt=0, le=200)]
 
 
@@ -505,6 +507,63 @@ class BuildLoad(TreeLoad):
     program: Literal["build"]
 
 
+class CommandServer(Strict):
+    """A server that a recipe's scripts speak to.
+
+    Attributes:
+        command: becomes the server, in the foreground; it listens at $port, or where `ready` looks.
+        ready: succeeds as soon as the server answers; without, $port has to take connections.
+        fill: what it is filled with once it answers, neither limited nor recorded.
+        stop: signal at which it ends in order.
+    """
+
+    command: Script
+    ready: Script | None = None
+    fill: Script | None = None
+    stop: Literal["INT", "QUIT", "TERM"] = "TERM"
+
+
+class CommandsLoad(Clients):
+    """A program of Debian's that scripts drive. Scripts are the shell's, and end at the first command that fails.
+
+    Every script has the variables $root, a folder on the traced filesystem; $work, one on the host's; $port and $other,
+    free ports; $seed, $items, $batch and the recipe's values. An operation also has $item, one of the items by the
+    phase's popularity; $set, `batch` of them; $draw, a number below 2^31; $number, which no other operation has; and
+    $client.
+
+    Attributes:
+        name: what the trace is of.
+        packages: Debian packages.
+        items: what operations draw from.
+        batch: items that an operation draws.
+        values: further variables.
+        prepare: fills $root, neither limited nor recorded.
+        server: where the program has one.
+        client: module of `tools.capture.clients`, whose class has the operations that have no script.
+        operations: what a phase's mix may name, each a script or none.
+        jobs: what a phase's `beside` may name.
+    """
+
+    program: Literal["commands"]
+    name: Name
+    packages: tuple[str, ...] = Field(min_length=1)
+    items: int = Field(ge=1, le=100_000_000)
+    batch: int = Field(default=1, ge=1, le=10_000)
+    values: dict[Name, int | float | str] = {}
+    prepare: Script
+    server: CommandServer | None = None
+    client: Name = "commands"
+    operations: dict[Name, Script | None] = Field(min_length=1)
+    jobs: dict[Name, Script] = {}
+
+    @model_validator(mode="after")
+    def _somebody_does_it(self) -> Self:
+        bare = sorted(name for name, script in self.operations.items() if script is None)
+        if bare and self.client == "commands":
+            raise ValueError(f"operations {', '.join(bare)} have no script; give them one, or name a client")
+        return self
+
+
 Load = Annotated[
     PostgresLoad
     | MariadbLoad
@@ -520,6 +579,7 @@ Load = Annotated[
     | DbenchLoad
     | GitLoad
     | RsyncLoad
-    | BuildLoad,
+    | BuildLoad
+    | CommandsLoad,
     Field(discriminator="program"),
 ]

@@ -122,8 +122,8 @@ class Recipe(Strict):
 
     @property
     def program(self) -> str:
-        """The program's id."""
-        return self.load.program
+        """The id of the program that the trace is of."""
+        return getattr(self.load, "name", self.load.program)
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

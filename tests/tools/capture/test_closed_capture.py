@@ -41,6 +41,28 @@ LOADS = {
     "apache": SITE,
     "build": TREES,
     "caddy": SITE,
+    # A server, a client with operations of its own beside scripts, a job: all that a recipe's scripts can be.
+    "commands": {
+        "name": "copies",
+        "packages": ["coreutils"],
+        "clients": 2,
+        "items": 120,
+        "batch": 4,
+        "values": {"median_kib": 16, "sigma": 0.5, "max_kib": 64, "content": "bytes"},
+        "prepare": "mkdir $root/copies; python3 -m tools.capture.clients.files $root/files $items"
+        " $median_kib $sigma $max_kib $content $seed",
+        "server": {
+            "command": "exec python3 -m http.server --bind 127.0.0.1 --directory $root $port",
+            "fill": "python3 -c \"import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/files')\"",
+        },
+        "client": "files",
+        "operations": {
+            "reads": None,
+            "changes": None,
+            "copies": "for one in $set; do cp $root/files/*/f*$one $root/copies/; done",
+        },
+        "jobs": {"sums": "cat $root/files/*/* | md5sum; sleep 0.1"},
+    },
     "dbench": {
         "clients": 2,
         "files": 300,
@@ -86,6 +108,7 @@ LOADS = {
 # Whose block requests have another name than the program's own: its clients, or what it runs.
 ISSUERS = {
     "apache": ("apache2",),
+    "commands": ("cat", "cp", "kworker", "python"),
     "build": ("ar", "as", "grep", "ld", "make", "python"),
     # What these write goes to the disk later, by the kernel's hand.
     "dbench": ("dbench", "kworker"),
@@ -98,17 +121,19 @@ ISSUERS = {
     "dovecot": ("imap",),
 }
 # A server's own folders alone are larger than that.
-MEMORY_MIB = {"mariadb": 128, "caddy": 64, "dovecot": 64, "build": 64}
+MEMORY_MIB = {"mariadb": 128, "caddy": 64, "commands": 64, "dovecot": 64, "build": 64}
 
 
 def recipe(program, **changes):
     """A recipe of two short phases: with every operation and job of a program, and with one that may need no disk."""
+    load = {"program": program, **LOADS[program]}
     kind = PROGRAMS[program]
+    operations, beside = tuple(load.get("operations", kind.operations)), tuple(load.get("jobs", kind.beside))
     phases = [
-        {"mix": dict.fromkeys(kind.operations, 1), "theta": 0.8, "requests": 150, "pages": 2000, "seconds": 60},
-        {"mix": {kind.operations[0]: 1}, "theta": 0.5, "move": 0.5, "requests": 100, "pages": 1500, "seconds": 2},
+        {"mix": dict.fromkeys(operations, 1), "theta": 0.8, "requests": 150, "pages": 2000, "seconds": 60},
+        {"mix": {operations[0]: 1}, "theta": 0.5, "move": 0.5, "requests": 100, "pages": 1500, "seconds": 2},
     ]
-    phases[0]["beside"] = kind.beside
+    phases[0]["beside"] = beside
     values = {
         "category": "tiny",
         "seed": 11,
@@ -119,7 +144,7 @@ def recipe(program, **changes):
         "buffer_kib": 4096,
         "warmup_pages": 60,
         "phases": phases,
-        "load": {"program": program, **LOADS[program]},
+        "load": load,
     }
     return parse_recipe({**values, **changes}, "here")
 

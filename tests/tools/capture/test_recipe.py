@@ -15,6 +15,7 @@ from tools.capture.schedule import build_schedule
 LONG = sorted((RECIPES / "long").glob("*.yaml"))
 PACED = sorted(RECIPES.glob("*.yaml")) + [path for path in LONG if load_recipe(path).schedule is not None]
 CORPUS = corpus_names()
+SCRIPTS = ("commands",)
 CATEGORIES = ("database", "fileserver", "mail", "web")
 PHASE = {"mix": {"visits": 1}, "theta": 1.0, "requests": 100, "pages": 100}
 PLAN = {
@@ -35,6 +36,11 @@ def recipe(**changes):
 
 def closed(**changes):
     return yaml.safe_load((RECIPES / "corpus/web/nginx_a.yaml").read_text()) | changes
+
+
+def scripted(**changes):
+    load = {"program": "commands", "name": "x", "packages": ["coreutils"], "clients": 1, "items": 5, "prepare": "true"}
+    return closed(load=load | {"operations": {"visits": "true"}} | changes, phases=[PHASE])
 
 
 @pytest.mark.parametrize("path", PACED, ids=lambda path: path.stem)
@@ -87,12 +93,21 @@ def test_no_two_recipes_share_a_seed():
     assert len(set(seeds)) == len(seeds)
 
 
-def test_every_category_has_four_programs_of_three_set_ups():
+def test_every_category_has_four_programs_of_three_set_ups_and_scripts_drive_more():
     found = [corpus_recipe(name) for name in CORPUS]
-    assert {made.program for made in found} == {name for name, kind in PROGRAMS.items() if issubclass(kind, Closed)}
+    assert {made.load.program for made in found} == {
+        name for name, kind in PROGRAMS.items() if issubclass(kind, Closed)
+    }
     for category in CATEGORIES:
-        programs = Counter(made.program for made in found if made.category == category)
-        assert len(programs) == 4 and set(programs.values()) == {3}
+        own, scripts = (
+            Counter(
+                made.program for made in found if made.category == category and (made.load.program in SCRIPTS) is by
+            )
+            for by in (False, True)
+        )
+        assert len(own) == 4 and set(own.values()) == {3}
+        assert scripts or category != "database"
+        assert not set(own) & set(scripts)
 
 
 def test_set_ups_of_a_program_differ_in_their_data_memory_and_phases():
@@ -100,7 +115,7 @@ def test_set_ups_of_a_program_differ_in_their_data_memory_and_phases():
     for program in {made.program for made in found}:
         made = [recipe for recipe in found if recipe.program == program]
         for read in (lambda r: r.load, lambda r: (r.memory_mib, r.readahead_kib), lambda r: r.phases):
-            assert len({str(read(recipe)) for recipe in made}) == 3, program
+            assert len({str(read(recipe)) for recipe in made}) == len(made), program
 
 
 @given(
@@ -157,6 +172,10 @@ BAD = [
     (closed(phases=[PHASE | {"mix": {}}]), "phases.0.mix: "),
     (closed(phases=[PHASE | {"move": 1.0}]), "phases.0.move: "),
     (closed(place_mib=2048), "leaves no room on a disk of disk_mib 1024"),
+    (scripted(operations={}), "load.commands.operations: "),
+    (scripted(operations={"gets": None}), "operations gets have no script; give them one, or name a client"),
+    (scripted(values={"PATH": "/tmp"}), "load.commands.values.PATH"),
+    (scripted(packages=[]), "load.commands.packages: "),
     (closed(load={"program": "nginx", "clients": 1}), "load.nginx.median_kib: Field required"),
 ]
 
@@ -200,6 +219,7 @@ MIXED = LOAD | {"paced": LOAD["paced"] | {"mix": {"scans": 1}}}
             closed(phases=[PHASE | {"mix": {"visits": 1, "dreams": 2}}]),
             r"phases\.0\.mix: nginx has no dreams; it has vis",
         ),
+        (scripted(operations={"puts": "true"}), r"phases\.0\.mix: x has no visits; it has puts"),
         (closed(phases=[PHASE | {"beside": ["vacuum"]}]), r"phases\.0\.beside: nginx has no vacuum; it has publish, b"),
     ],
 )
@@ -222,9 +242,17 @@ def test_too_short_a_duration_is_refused():
 
 
 def test_missing_packages_are_named(monkeypatch):
-    monkeypatch.setattr("tools.capture.programs.find_program", lambda name: None)
+    monkeypatch.setattr("tools.capture.installed.find_program", lambda name: None)
     with pytest.raises(CaptureError, match=r"apt-get install e2fsprogs mount nginx-light tar util-linux wrk$"):
         check_packages(PROGRAMS["nginx"])
+
+
+def test_missing_packages_of_scripts_are_named_and_versions_are_debians():
+    made = program_class(parse_recipe(scripted(packages=["coreutils", "no-such-package"]), "here"))
+    with pytest.raises(CaptureError, match=r"^x needs Debian packages .*: apt-get install no-such-package$"):
+        check_packages(made)
+    versions = made.versions()
+    assert versions["coreutils"][0].isdigit() and versions["no-such-package"] == "none"
 
 
 def test_the_corpus_wants_recipes_in_their_places_and_what_is_missing_is_known(tmp_path):

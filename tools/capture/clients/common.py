@@ -68,13 +68,17 @@ class Client:
     def close(self) -> None:
         """After the last operation."""
 
+    def do(self, name: str) -> None:
+        """Do an operation, by the method of its name."""
+        getattr(self, name)()
+
     def run(self) -> None:
-        """Do operations, each by its weight and a method of its name."""
+        """Do operations, each by its weight."""
         names, weights = list(self.plan["mix"]), list(self.plan["mix"].values())
         self.open()
         try:
             while not self.ended:
-                getattr(self, self.random.choices(names, weights)[0])()
+                self.do(self.random.choices(names, weights)[0])
         finally:
             self.close()
 

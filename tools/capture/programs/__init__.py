@@ -5,9 +5,10 @@ from types import MappingProxyType
 from typing import Any
 
 from cachezoo.errors import CaptureError, ConfigError
-from tools.capture.installed import find_program
+from tools.capture.installed import missing_packages
 from tools.capture.programs.base import Closed, Paced, Program
 from tools.capture.programs.blob import Blob
+from tools.capture.programs.commands import Commands
 from tools.capture.programs.dbench import Dbench
 from tools.capture.programs.dovecot import DovecotImap
 from tools.capture.programs.mail import Maildirs, Notmuch
@@ -33,6 +34,7 @@ _ALL: tuple[type[Program[Any]], ...] = (
     Blob,
     Build,
     CaddySite,
+    Commands,
     Dbench,
     DovecotImap,
     Git,
@@ -57,7 +59,7 @@ def program_class(recipe: Recipe) -> type[Program[Any]]:
     Raises:
         ConfigError: it cannot be driven in the recipe's way, or has no operation or job that the recipe names.
     """
-    kind = PROGRAMS[recipe.program]
+    kind = PROGRAMS[recipe.load.program].of(recipe)
     if recipe.schedule is not None:
         if not issubclass(kind, Paced):
             raise ConfigError(f"schedule: {recipe.program} has no way to be paced; it needs phases")
@@ -85,8 +87,7 @@ def check_packages(kind: type[Program[Any]]) -> None:
     Raises:
         CaptureError: names the missing Debian packages.
     """
-    wanted = {**COMMON_PACKAGES, **kind.packages}
-    missing = sorted({package for program, package in wanted.items() if find_program(program) is None})
+    missing = missing_packages(COMMON_PACKAGES) | kind.missing()
     if missing:
-        message = f"{kind.program} needs Debian packages that are missing: apt-get install {' '.join(missing)}"
+        message = f"{kind.program} needs Debian packages that are missing: apt-get install {' '.join(sorted(missing))}"
         raise CaptureError(message)

@@ -7,10 +7,10 @@ import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 from cachezoo.seeds import derive_seed
-from tools.capture.installed import version_line
+from tools.capture.installed import missing_packages, version_line
 from tools.capture.loads import Clients, Strict
 from tools.capture.programs.servers import Server
 from tools.capture.recipe import Phase, Recipe, SchedulePlan, given
@@ -61,6 +61,16 @@ class Program(ABC, Generic[L]):
         self.recipe = recipe
         self.box = box
         self.load = cast("L", recipe.load)
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> "type[Self]":
+        """The class for a recipe."""
+        return cls
+
+    @classmethod
+    def missing(cls) -> set[str]:
+        """Debian packages that it needs and that are not installed."""
+        return missing_packages(cls.packages)
 
     @classmethod
     def volumes(cls, recipe: Recipe) -> tuple[str, ...]:
