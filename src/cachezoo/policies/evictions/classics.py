@@ -217,6 +217,6 @@ def eviction_by_rank(id: str, title: str, rank: Rank) -> Eviction:
 
 
 EVICTIONS = (
-    FIFO, LRU, ARC, MARC, LARC, LIRS, CLOCK, SIEVE, S3FIFO, TWOQ, LFU, INLFU, LRFU, RECA, AZOR, HYSTOR, WTINYLFU,
-    CACHEUS,
+    FIFO, LRU, ARC, MARC, LARC, LIRS, CLOCK, SIEVE, S3FIFO, CLOCK2QPLUS, TWOQ, LFU, INLFU, LRFU, RECA, AZOR,
+    HYSTOR, WTINYLFU, CACHEUS,
 )  # fmt: skip
