@@ -3,8 +3,8 @@
     CACHEZOO_PUBLIC_TRACES=FOLDER learned_peers.py [--trace OLTP] [--share 0.01] [--policy threelcache]
 
 The authors' are those in libCacheSim 0.3.5, as its wheel has them: 3L-Cache's authors gave theirs to it, LRB is a copy
-of github.com/sunnyszy/lrb whose memory window is fixed at 2^26 accesses. Both minimise misses of objects, which all have
-one size. A cache holds a share of the distinct pages; miss ratios are of all accesses from an empty cache, differences
+of github.com/sunnyszy/lrb whose memory window is fixed at 2^26 accesses. Both minimise misses of objects, all of one
+size. A cache holds a share of the distinct pages; miss ratios are of all accesses from an empty cache, differences
 in points, ours less theirs. `nearer` is ours with what its parameters can take of theirs: rows of a training, how often
 pages are marked, the forest, features, and when 3L-Cache reviews its window. LRB's window stays: ours does not train
 before a page has left it, which in 2^26 accesses none does. What else is apart is in the tables of the modules
