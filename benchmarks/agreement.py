@@ -14,7 +14,7 @@ from cachezoo.policies.registry import OPTIMUM, classics, policy
 SHARES = (0.01, 0.05, 0.10, 0.20)
 # (policy, libCacheSim's name for it here, how far the miss ratios may be apart in points; 0 is equal misses, None any).
 COMPARED = (
-    *((own, own, 0.0) for own in ("fifo", "lru", "clock", "sieve", "s3fifo", "inlfu", "belady")),
+    *((own, own, 0.0) for own in ("fifo", "lru", "clock", "sieve", "s3fifo", "clock2qplus", "inlfu", "belady")),
     *((own, own, 0.3) for own in ("twoq", "arc", "lirs")),
     ("wtinylfu(sample=32, libcachesim=1)", "wtinylfu", 0.3),
     ("wtinylfu", "wtinylfu", None),

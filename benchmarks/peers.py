@@ -19,9 +19,9 @@ from cachezoo.traces.read import read_any
 
 HASHPOWERS = (14, 16, 18, 20)  # a small table suits a small cache; the peer gets its best
 PEERS: dict[str, Any] = {
-    "fifo": lcs.FIFO, "lru": lcs.LRU, "clock": lcs.Clock, "sieve": lcs.Sieve, "s3fifo": lcs.S3FIFO, "twoq": lcs.TwoQ,
-    "arc": lcs.ARC, "lirs": lcs.LIRS, "inlfu": lcs.LFU, "wtinylfu": lcs.WTinyLFU, "cacheus": lcs.Cacheus,
-    "belady": lcs.Belady,
+    "fifo": lcs.FIFO, "lru": lcs.LRU, "clock": lcs.Clock, "sieve": lcs.Sieve, "s3fifo": lcs.S3FIFO,
+    "clock2qplus": lcs.Clock2QPlus, "twoq": lcs.TwoQ, "arc": lcs.ARC, "lirs": lcs.LIRS, "inlfu": lcs.LFU,
+    "wtinylfu": lcs.WTinyLFU, "cacheus": lcs.Cacheus, "belady": lcs.Belady,
 }  # fmt: skip
 PUBLIC = {"OLTP": "lbn/OLTP.lis.zst", "P2": "lbn/P2.lis.zst", "cloudphysics": "block/cloudphysics.vscsi"}
 ZIPF_ACCESSES, ZIPF_OBJECTS, ZIPF_SKEW = 5_000_000, 500_000, 1.0

@@ -10,11 +10,11 @@ from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.admissions import ACCEPT_ALL
 from cachezoo.policies.components import Composition
 from cachezoo.policies.engine import hits_only, simulate
-from cachezoo.policies.evictions.classics import CLOCK, FIFO, LRU, S3FIFO, SIEVE, TWOQ
+from cachezoo.policies.evictions.classics import CLOCK, CLOCK2QPLUS, FIFO, LRU, S3FIFO, SIEVE, TWOQ
 from cachezoo.policies.spec import parse
 from cachezoo.policies.stream import Stream
 from cachezoo.traces.pages import expand_pages
-from tests.oracles.evict import clock, s3fifo, twoq
+from tests.oracles.evict import clock, clock2qplus, s3fifo, twoq
 from tests.trace_data import read, sample
 
 PAGES = st.lists(st.integers(0, 13), min_size=1, max_size=160)
@@ -50,6 +50,12 @@ SHARES = st.sampled_from([0, 0.1, 0.3, 0.5, 0.9, 1])
        promote=st.integers(1, 3))  # fmt: skip
 def test_s3fifo_with_any_shares(pages, capacity, small, ghost, promote):
     check(S3FIFO, s3fifo, pages, capacity, small=small, ghost=ghost, promote=promote)
+
+
+@given(pages=PAGES, capacity=st.integers(1, 12), small=SHARES, ghost=st.sampled_from([0, 0.4, 0.9, 3]),
+       window=st.sampled_from([0, 0.25, 0.5, 1]))  # fmt: skip
+def test_clock2qplus_with_any_shares(pages, capacity, small, ghost, window):
+    check(CLOCK2QPLUS, clock2qplus, pages, capacity, small=small, ghost=ghost, window=window)
 
 
 @given(pages=PAGES, capacity=st.integers(1, 12), kin=SHARES, kout=st.sampled_from([0, 0.5, 1, 4]))
@@ -100,6 +106,14 @@ def test_a_scan_does_not_drive_out_what_is_in_use():
     assert kept == {"sieve": 50, "s3fifo": 50, "lru": 0}
 
 
+def test_clock2qplus_does_not_count_a_use_within_the_window():
+    # Four of capacity 8 are the small queue's, its newest two the window. 0 is used at once, 1 when two are newer. Both
+    # outlive 2 where there is no window, 1 alone where there is one; 4 leaves the main queue, which they made too long.
+    pages = [0, 0, 1, 2, 3, 1, *range(4, 12)]
+    kept = [run(CLOCK2QPLUS, pages, 8, small=0.5, window=window).victim.tolist() for window in (0.5, 0)]
+    assert [[page for page in left if page >= 0] for left in kept] == [[0, 2, 4, 3], [2, 4, 5, 3]]
+
+
 def test_twoq_takes_hits_in_a1in_for_one():
     # Of capacity 4 one is A1in's share. 0's hits do not save it; back from A1out it outlives the scan.
     pages = [0, 0, 0, 1, 2, 3, 4, 0, 5, 6, 7, 8, 0]
@@ -109,7 +123,7 @@ def test_twoq_takes_hits_in_a1in_for_one():
 
 
 def test_capacity_beyond_the_pages_takes_no_memory_of_its_own():
-    for eviction in (CLOCK, SIEVE, S3FIFO, TWOQ):
+    for eviction in (CLOCK, SIEVE, S3FIFO, CLOCK2QPLUS, TWOQ):
         result = run(eviction, [0, 1, 2, 1, 0], 10**12)
         assert (result.outcome == HIT).tolist() == [False, False, False, True, True]
 
@@ -119,6 +133,7 @@ MISSES = {
     "clock": (528_605, 361_957, 302_970, 254_864),
     "sieve": (545_815, 365_744, 304_774, 253_796),
     "s3fifo": (489_411, 346_514, 295_594, 251_858),
+    "clock2qplus": (493_015, 347_807, 295_284, 251_856),
     "twoq": (494_724, 347_762, 295_572, 259_022),
 }
 
@@ -126,7 +141,7 @@ MISSES = {
 @pytest.mark.needs("public_traces")
 def test_misses_of_libcachesim():
     pages = expand_pages(read(sample("lbn/OLTP.lis.zst")))
-    for eviction in (CLOCK, SIEVE, S3FIFO, TWOQ):
+    for eviction in (CLOCK, SIEVE, S3FIFO, CLOCK2QPLUS, TWOQ):
         for percent, misses in zip((1, 5, 10, 20), MISSES[eviction.id], strict=True):
             capacity = pages.n_pages * percent // 100
             outcome = hits_only(Composition(eviction, ACCEPT_ALL), pages.page_ids, pages.n_pages, capacity)

@@ -9,6 +9,7 @@ from cachezoo.kernels.evict import (
     by_rank,
     cacheus,
     clock,
+    clock2qplus,
     fifo,
     hystor,
     inlfu,
@@ -103,6 +104,18 @@ S3FIFO = Eviction(
         Parameter("ghost", 0.9, 0, 10, "ghosts, as a multiple of the capacity"),
         Whole("promote", 2, 1, 3, "hits in the small queue that take a page to the main one"),
     ), near=s3fifo.near, soon=s3fifo.soon,
+)  # fmt: skip
+CLOCK2QPLUS = Eviction(
+    "clock2qplus", "Clock2Q+: as S3-FIFO, and uses just after a page's entry do not count",
+    lambda stream, capacity, values: clock2qplus.make(
+        stream.n_pages, capacity, values["small"], values["ghost"], values["window"]
+    ),
+    clock2qplus.has, clock2qplus.touch, clock2qplus.insert,
+    (
+        Parameter("small", 0.1, 0, 1, "the small queue's share of the capacity"),
+        Parameter("ghost", 0.9, 0, 10, "ghosts, as a multiple of the capacity"),
+        Parameter("window", 0.5, 0, 1, "share of the small queue, its newest pages, whose hits do not count"),
+    ), near=clock2qplus.near,
 )  # fmt: skip
 TWOQ = Eviction(
     "twoq", "2Q: recently used are those that came back after they left",
@@ -204,6 +217,6 @@ def eviction_by_rank(id: str, title: str, rank: Rank) -> Eviction:
 
 
 EVICTIONS = (
-    FIFO, LRU, ARC, MARC, LARC, LIRS, CLOCK, SIEVE, S3FIFO, TWOQ, LFU, INLFU, LRFU, RECA, AZOR, HYSTOR, WTINYLFU,
-    CACHEUS,
+    FIFO, LRU, ARC, MARC, LARC, LIRS, CLOCK, SIEVE, S3FIFO, CLOCK2QPLUS, TWOQ, LFU, INLFU, LRFU, RECA, AZOR,
+    HYSTOR, WTINYLFU, CACHEUS,
 )  # fmt: skip
