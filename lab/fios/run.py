@@ -97,14 +97,15 @@ class Tried:
 
 
 def sources(settings: Settings) -> list[Source]:
-    """All categories, then the whole corpus."""
+    """All categories, then the corpus without its long traces, which are of the same programs."""
     roles = ("train", "validation", "test")
     found = [
         Source(name, tuple(tuple(cycles.get(role, [])) for role in roles), corpus=False)  # type: ignore[call-overload]
         for name, cycles in sorted(settings.cycles.items())
     ]
     for category, rows in sorted(settings.corpus.items()):
-        found += [Source(key, ((f"data/corpus/{category}/{key}.parquet",),), corpus=True) for key in sorted(rows)]
+        keys = (key for key, row in sorted(rows.items()) if not row.long)
+        found += [Source(key, ((f"data/corpus/{category}/{key}.parquet",),), corpus=True) for key in keys]
     return found
 
 

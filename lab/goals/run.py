@@ -34,7 +34,7 @@ from cachezoo.settings.page_cache import ClassicsPolicy
 from cachezoo.traces.pages import PageAccesses, capacity_pages
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.cache import Seen, plan_of
-from cachezoo.zoo.reuse.evaluate import entries_of, where_of
+from cachezoo.zoo.reuse.evaluate import streams_of, where_of
 from cachezoo.zoo.reuse.fit import Learned, learn
 from cachezoo.zoo.reuse.judge import base_policy, calibration_of
 from cachezoo.zoo.reuse.metrics import Where
@@ -212,12 +212,8 @@ def measure_trace(
 
 
 def sources_of(settings: Settings) -> tuple[list[Source], list[Source]]:
-    """Test traces, and validation traces."""
-    entries = entries_of(settings.corpus)
-    tests = [
-        Source(key, path, entries[key][0], where_of(entries[key][1]))
-        for key, path in places(settings.categories, settings.roles, settings.corpus, "test").items()
-    ]
+    """Test streams, and validation traces."""
+    tests = [Source(key, path, category, where_of(row)) for key, path, category, row in streams_of(settings.corpus)]
     validation = [
         Source(key, path, settings.traces[key].category, "home")
         for key, path in places(settings.categories, settings.roles, {}, "validation").items()

@@ -40,14 +40,15 @@ class Settings(Picked):
 
 
 def sources(settings: Settings) -> list[Source]:
-    """Table 2's, then the test traces, then the corpus."""
+    """Table 2's, then the test traces, then the corpus without its long ones, which are of the same programs."""
     found = [Source(name, "made", None, settings.seed, swept=True) for name in APPLICATIONS]
     for category in settings.categories:
         for key in settings.roles[category].get("test", []):
             path = Path(f"{REQUESTS}/{category}/{key}.parquet")
             found.append(Source(key, "captured", path, settings.seed, swept=True))
     for category, rows in sorted(settings.corpus.items()):
-        paths = ((key, Path(f"data/corpus/{category}/{key}.parquet")) for key in sorted(rows))
+        keys = (key for key, row in sorted(rows.items()) if not row.long)
+        paths = ((key, Path(f"data/corpus/{category}/{key}.parquet")) for key in keys)
         found += [Source(key, "captured", path, settings.seed, swept=False) for key, path in paths]
     return found
 

@@ -35,7 +35,9 @@ def corpus_recipe(name: str, recipes: Path = RECIPES) -> Recipe:
     path = recipes / CORPUS / f"{name}.yaml"
     recipe = load_recipe(path)
     category, key = name.split("/")
-    if recipe.category != category or key.rpartition("_")[0] != recipe.program:
+    # A paced recipe is called after its category, as those of data/raw/captured are.
+    starts = f"{category if recipe.schedule is not None else recipe.program}_"
+    if recipe.category != category or not key.startswith(starts):
         message = f"{path}: is of {recipe.category} and {recipe.program}; its place must be CATEGORY/PROGRAM_SETUP.yaml"
         raise ConfigError(message)
     return recipe

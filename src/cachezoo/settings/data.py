@@ -65,7 +65,8 @@ class CorpusEntry(Strict):
     program: str = Field(pattern=r"^[a-z][a-z0-9_]*$")  # what was captured
     setup: str = Field(pattern=r"^[a-z][a-z0-9_]*$")  # the program's set-up
     role: CorpusRole  # what the trace is for
-    home: bool = False  # a test trace of a recipe that a train trace was recorded from, with another seed
+    long: bool = False  # a test trace of at least 300 capacities of page accesses: what the learned cache is judged on
+    home: bool = False  # a long one of a recipe that a train trace was recorded from, with another seed
     unseen: bool = False  # a test trace of a program that no train trace of the category was recorded from
 
 
@@ -121,8 +122,10 @@ class Data(Strict):
         for category, rows in self.corpus.items():
             trained = {row.program for row in rows.values() if row.role == "train"}
             for key, row in rows.items():
-                if row.home and (row.unseen or row.role != "test"):
-                    raise ValueError(f"corpus {key}: home is said of a test trace of a program that was trained on")
+                if row.long and row.role != "test":
+                    raise ValueError(f"corpus {key}: long is said of a {row.role} trace, but only a test trace can be")
+                if row.home and (row.unseen or not row.long):
+                    raise ValueError(f"corpus {key}: home is said of a long trace of a program that was trained on")
                 if row.unseen == (row.program in trained):
                     said = "a train trace is of it too" if row.unseen else "no train trace is of it"
                     message = f"corpus {key}: unseen is {row.unseen}, but its program is {row.program} and {said}"

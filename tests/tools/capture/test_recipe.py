@@ -12,9 +12,9 @@ from tools.capture.programs.base import Closed
 from tools.capture.recipe import RECIPES, SchedulePlan, load_recipe, parse_recipe
 from tools.capture.schedule import build_schedule
 
-LONG = sorted((RECIPES / "long").glob("*.yaml"))
+LONG = sorted(RECIPES.glob("corpus/*/*_long.yaml"))
 PACED = sorted(RECIPES.glob("*.yaml")) + [path for path in LONG if load_recipe(path).schedule is not None]
-CORPUS = corpus_names()
+CORPUS = [name for name in corpus_names() if not name.endswith("_long")]
 SCRIPTS = ("commands",)
 CATEGORIES = ("database", "fileserver", "mail", "web")
 PHASE = {"mix": {"visits": 1}, "theta": 1.0, "requests": 100, "pages": 100}
@@ -68,6 +68,7 @@ def test_the_corpus_recipes_fit_their_programs_and_places(name):
 def test_a_long_recipe_is_a_shorter_one_that_goes_on(path):
     """Only sizes of the data and the pace differ; the kinds of operations, skews and moves are the shorter one's."""
     made, name = load_recipe(path), path.stem.removesuffix("_long")
+    assert corpus_recipe(f"{path.parent.name}/{path.stem}") == made
     program_class(made)
     short = load_recipe(next(path for path in RECIPES.rglob(f"{name}.yaml")))
     assert (made.program, made.category, made.readahead_kib) == (short.program, short.category, short.readahead_kib)

@@ -1,4 +1,4 @@
-"""The trained cache on page traces: in a category's table, from a bundle, and on all test streams at home and away.
+"""The trained cache on page traces: in a category's table, from a bundle, and on long test streams at home and away.
 
 A stream counts from where the cache is full, so that a policy that never lets go of what came first gains nothing by
 that. Its first half chooses what an operator would run: the best of all ways to run a classic. Its second half judges
@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,6 @@ class Settings(Picked):
     classics: Annotated[ClassicsPolicy, At("policy.classics")]
     arch: Annotated[str, At("model.reuse.arch")]
     capacities: Annotated[list[float], At("judge.reuse.sizes")]
-    categories: Annotated[list[str], At("data.page_categories")]
     corpus: Annotated[Corpus, At("data.corpus")]
 
 
@@ -209,25 +208,32 @@ def _bench(settings: Settings) -> _Bench:
     return _Bench(model, policies, plans, forests, tuned)
 
 
-def entries_of(corpus: Corpus) -> dict[str, tuple[str, CorpusEntry]]:
-    """Category and row of the matrix of each test stream."""
-    return {
-        key: (category, row)
-        for category, rows in sorted(corpus.items()) for key, row in sorted(rows.items()) if row.role == "test"
-    }  # fmt: skip
+class Stream(NamedTuple):
+    """A test stream: its key, canonical requests, category, and row of the matrix."""
+
+    key: str
+    path: Path
+    category: str
+    entry: CorpusEntry
+
+
+def streams_of(corpus: Corpus) -> list[Stream]:
+    """The corpus's long traces."""
+    return [
+        Stream(key, paths.corpus(category) / f"{key}.parquet", category, row)
+        for category, rows in sorted(corpus.items()) for key, row in sorted(rows.items()) if row.long
+    ]  # fmt: skip
 
 
 def evaluate_reuse(params: "Params") -> ReuseMetrics:
     """What the stage evaluate_reuse writes: the model on every test stream, at every capacity, with all seeds."""
     settings = Settings.of(params)
-    bench, entries = _bench(settings), entries_of(settings.corpus)
-    where = places(settings.categories, {}, settings.corpus, "test")
-    sizes = settings.capacities
-    jobs = [(bench, key, path, fraction) for key, path in where.items() for fraction in sizes]
+    bench, streams, sizes = _bench(settings), streams_of(settings.corpus), settings.capacities
+    jobs = [(bench, stream.key, stream.path, fraction) for stream in streams for fraction in sizes]
     rows = spread("reuse: test streams", _row, jobs)
-    traces = {}
-    for k, (key, path) in enumerate(where.items()):
-        traces[key] = _trace(*entries[key], path, rows[len(sizes) * k : len(sizes) * (k + 1)])
+    traces = {
+        stream.key: _trace(stream, rows[len(sizes) * k : len(sizes) * (k + 1)]) for k, stream in enumerate(streams)
+    }
     model = bench.model
     judged = Judged(
         trained=model.trained, promoted=model.promoted, reason=model.reason, validation=model.validation
@@ -239,10 +245,10 @@ def _row(bench: _Bench, key: str, path: Path, fraction: float) -> ReuseRow:
     return bench.row(Prepared.read(key, path), fraction)
 
 
-def _trace(category: str, entry: CorpusEntry, path: Path, rows: list[ReuseRow]) -> ReuseTrace:
-    extent = read_extent(path)
+def _trace(stream: Stream, rows: list[ReuseRow]) -> ReuseTrace:
+    extent, entry = read_extent(stream.path), stream.entry
     return ReuseTrace(
-        category=category,
+        category=stream.category,
         program=entry.program,
         setup=entry.setup,
         where=where_of(entry),
