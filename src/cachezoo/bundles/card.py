@@ -36,11 +36,11 @@ COLUMNS = (
     "hit_ratio", "gap_closed", "ssd_writes_per_100_io", "mean_response_us", "accuracy", "vote_accuracy",
     "in_force_accuracy", "waf",
 )  # fmt: skip
-# Medians over groups of test traces, and what these are.
-MEDIANS = {
-    "home_gap_closed": "later days of what it was trained on",
-    "setup_gap_closed": "other set-ups of programs that it was trained on",
-    "program_gap_closed": "programs that it was not trained on",
+# Means over groups of test streams, and what these are.
+LEADS = {
+    "home_lead_points": "later days of what it was trained on",
+    "setup_lead_points": "other set-ups of programs that it was trained on",
+    "program_lead_points": "programs that it was not trained on",
 }
 RIVAL_COLUMNS = (
     "capacity_fraction", "hit_ratio", "rival", "rival_hit_ratio", "lead_points", "best_classic_hit_ratio",
@@ -251,8 +251,8 @@ def _cell(value: object) -> str:
 
 
 def _holds_rivals(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a trace's rows are of the model alone, at several capacities, each with the best classic in it."""
-    return bool(rows) and all("best_classic" in row for row in rows)
+    """Whether a trace's rows are of the model alone, at several capacities, each with its rival in it."""
+    return bool(rows) and all("rival" in row for row in rows)
 
 
 def _rivals(manifest: Mapping[str, Any]) -> list[str]:
@@ -265,7 +265,7 @@ def _rivals(manifest: Mapping[str, Any]) -> list[str]:
         if _holds_rivals(own) and row["capacity_fraction"] == at
     ]
     found = [[trace, *(_cell(row[name]) for name in RIVAL_COLUMNS)] for trace, row in rows]
-    title = "On each test trace, beside its best classic in hindsight:"
+    title = "On each test stream's second half, and the way to run a classic that was best on the first:"
     return [title, "", *_table(["trace", *RIVAL_COLUMNS], found)] if found else []
 
 
@@ -306,8 +306,9 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
         points.append(f"- {words.safer} is the safer choice here: {why}.")
     test = manifest["measured"]["evaluated"].get("test", {}) if manifest["kind"] != FLASH_KIND else {}
     points += [
-        f"- Don't use it on {words}: the median of the gap closed there is {_number(test[name])}."
-        for name, words in MEDIANS.items()
+        f"- Don't use it on {words}: it leads what an operator would run there by {_number(test[name])} points of hit "
+        "ratio in the mean."
+        for name, words in LEADS.items()
         if test.get(name) is not None and test[name] <= 0
     ]
     points += _not_shown(manifest)

@@ -71,13 +71,14 @@ def test_export_writes_a_sound_bundle_with_its_headline_on_its_card(project: Pat
     if system.scope in ("all", "stream category"):
         assert set(system.headline) <= set(test)
     card = (paths.bundle(name) / CARD).read_text()
-    assert ("On each test trace, beside its best classic in hindsight:" in card) == (system.id == "reuse")
+    assert ("On each test stream's second half, and the way to run" in card) == (system.id == "reuse")
     if system.id == "reuse":
         assert test["home_gap_closed"] == pytest.approx(0.2) and test["program_gap_closed"] == pytest.approx(-0.1)
-        assert "| lighttpd_test | 0.1 | 0.276 | lru | 0.3 | 0.5 | -0.1 | no |" in card
+        assert "| lighttpd_test | 0.1 | 0.276 | arc | 0.3 | -2 | 0.3 | 0.5 | -0.1 | no |" in card
         assert card.count("- Don't use it on") == 1
         assert (
-            "Don't use it on programs that it was not trained on: the median of the gap closed there is -0.1." in card
+            "Don't use it on programs that it was not trained on: it leads what an operator would run there by -1.667 "
+            "points of hit ratio in the mean." in card
         )
         assert "| program_gap_closed | -0.1 |" in card and "All policies on the test trace" not in card
 

@@ -16,6 +16,7 @@ from cachezoo.report.copied import PLACE
 from cachezoo.report.page import card_html, write_report
 from cachezoo.report.workloads import flash_lines
 from cachezoo.settings.params import Params
+from cachezoo.zoo.reuse.metrics import read_metrics
 from tests.html_page import FETCHED, HtmlPage
 from tests.metrics_data import flash_metrics
 from tests.report_data import ADMISSION, CACHING, add_traces, entry, make_project, params_of
@@ -104,8 +105,8 @@ def test_the_page_answers(page: HtmlPage) -> None:
     assert "Nothing was measured in a page cache for this workload." in said
     assert "No bundle: <script>alert(1)</script>." in said
     assert "One page cache for every workload is reuse.follow" in said
-    assert f"closes {MINUS}10.0 % of the gap in the median of 3 traces." in said
-    assert said.count("Don't use it there: in the median it gains nothing.") == 2  # in the answer and in its section
+    assert f"first half is {MINUS}1.7 points of hit ratio in the mean of 3 test streams, {MINUS}4.0 points at" in said
+    assert said.count("Don't use it there: in the mean it gains nothing.") == 2  # in the answer and in its section
 
 
 def test_a_workloads_card_says_what_to_run_and_why(page: HtmlPage) -> None:
@@ -160,11 +161,17 @@ def test_the_cache_for_every_workload_at_home_and_away(root: Path, page: HtmlPag
     traces = read_json(root / paths.overall_metrics("reuse"))["traces"]
     for key, trace in traces.items():
         row = trace["rows"][1]
-        ratios = [row["best_classic_hit_ratio"], fmean(row["seed_hit_ratios"]), row["optimum_hit_ratio"]]
-        wanted = ratios if row["gap_closed"] is None else [*ratios, row["gap_closed"]]
-        assert [value for value, _ in page.shown("Each test trace", key)] == pytest.approx(wanted)
+        wanted = [
+            row["capacities"], row["rival_hit_ratio"], fmean(row["seed_hit_ratios"]), row["lead_points"],
+            row["gap_closed"], row["optimum_hit_ratio"],
+        ]  # fmt: skip
+        found = [value for value, _ in page.shown("Each test stream", key)]
+        assert found == pytest.approx([value for value in wanted if value is not None])
     groups = page.shown("reuse.follow at home", "other programs")
-    assert [value for value, text in groups if text.startswith(f"{MINUS}10")] == pytest.approx([-0.1])
+    assert [value for value, text in groups if text.startswith(f"{MINUS}1.7")] == pytest.approx([-5 / 3])
+    own = read_metrics(root / paths.overall_metrics("reuse")).reductions()[0]
+    saved = [value for value, _ in page.shown("Misses saved against LRU", own.name)]
+    assert saved[:6] == pytest.approx([own.mean, own.tenth, own.median, own.ninetieth, own.worst, own.first])
     assert "carried.png" in {image["src"] for image in page.images}
 
 

@@ -233,7 +233,7 @@ class ReuseMetrics(Document):
         return reductions(rows) if rows else []
 
     def headline(self, model: str) -> Figures:
-        """Means over the test streams at the verdict's capacity, and the medians of the gap closed at home and away."""
+        """Over the test streams at the verdict's capacity: means, and leads and median gap closed at home and away."""
         rows = [row for row in self.at(self.capacity_fraction) if row.policy == model]
         if not rows:
             return {}
@@ -247,8 +247,12 @@ class ReuseMetrics(Document):
             "hit_ratio": fmean(map(mean_hit_ratio, rows)),
             "gap_closed": fmean(closed) if closed else None,
             "gap_points": fmean(row.gap_points for row in rows),
-            **{f"{NAMES[where]}_gap_closed": group.gap_closed for where, group in groups.items() if group is not None},
-        }
+            **{
+                f"{NAMES[where]}_{name}": value
+                for where, group in groups.items() if group is not None
+                for name, value in (("lead_points", group.lead_points), ("gap_closed", group.gap_closed))
+            },
+        }  # fmt: skip
 
     def summary(self) -> str:
         """What it brings over all streams, then at home and away, and where not to use it."""
@@ -280,9 +284,9 @@ def _streams(count: int) -> str:
 def group_text(group: Group) -> str:
     """The lead over what an operator would run, and a warning where the mean is not above 0."""
     said = (
-        f"On {WHERE[group.where]} it leads the way to run a classic that was best on each stream's first half by "
-        f"{points(group.lead_points)} of hit ratio in the mean of {_streams(group.traces)}, by "
-        f"{points(group.lowest_points)} at least."
+        f"On {WHERE[group.where]} its lead over the way to run a classic that was best on a stream's first half is "
+        f"{points(group.lead_points)} of hit ratio in the mean of {_streams(group.traces)}, "
+        f"{points(group.lowest_points)} at worst."
     )
     return said if group.worth else f"{said} Don't use it there: in the mean it gains nothing."
 

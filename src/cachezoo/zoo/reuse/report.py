@@ -44,13 +44,11 @@ def reduction_table(metrics: ReuseMetrics) -> Table:
     """One row for everything that was run on the streams: by how much it misses less than LRU."""
     at = metrics.capacity_fraction
     others = {size: {one.name: one for one in metrics.reductions(size)} for size in metrics.fractions if size != at}
-    size = percent(at, 0)
     columns = [
         Column("cache", numeric=False),
-        Column("mean", f"misses saved at {size}"),
-        *(Column(name, f"of the streams, at {size}") for name in ("P10", "P50", "P90", "worst")),
-        Column("first", f"streams where it misses least, at {size}"),
-        *(Column(f"mean at {percent(other, 0)}", "misses saved") for other in others),
+        *(Column(name) for name in ("mean", "P10", "P50", "P90", "worst")),
+        Column("first", "streams where nothing else that can be run misses less"),
+        *(Column(f"mean at {percent(other, 0)}") for other in others),
     ]
     rows = [
         [
@@ -61,11 +59,15 @@ def reduction_table(metrics: ReuseMetrics) -> Table:
         ]
         for one in metrics.reductions()
     ]
-    return Table("Misses saved against LRU", columns, rows)
+    return Table(f"Misses saved against LRU, with a cache of {percent(at, 0)} of the distinct pages", columns, rows)
 
 
 def _saved(value: float) -> Cell:
     return Cell(percent(value, signed=True), value)
+
+
+def _points(value: float, note: str = "") -> Cell:
+    return Cell(number(value, 1, signed=True), value, note)
 
 
 def group_table(metrics: ReuseMetrics) -> Table:
@@ -106,8 +108,8 @@ def _group_cells(group: Group, promoted: bool) -> list[Cell]:
         Cell(percent(group.capacity_fraction, 0), group.capacity_fraction, f"{group.rivals} ways"),
         number_cell(group.traces),
         advice(group, promoted),
-        Cell(points(group.lead_points), group.lead_points),
-        Cell(points(group.lowest_points), group.lowest_points),
+        _points(group.lead_points),
+        _points(group.lowest_points),
         Cell(f"{group.leading} of {group.traces}", group.leading),
         Cell(f"{group.above_floor} of {group.traces}", group.above_floor),
         Cell(closed.text, closed.value, ends),
@@ -180,11 +182,7 @@ def _trace_cells(metrics: ReuseMetrics, key: str, row: ReuseRow) -> list[Cell]:
         name_cell(row.rival),
         share_cell(row.rival_hit_ratio, digits=2),
         Cell(f"{number(100 * mean, 2)}{spread}{UNIT_SPACE}%", mean),
-        Cell(
-            points(row.lead_points),
-            row.lead_points,
-            "" if ends is None else " to ".join(number(end, 1, signed=True) for end in ends),
-        ),
+        _points(row.lead_points, "" if ends is None else " to ".join(number(end, 1, signed=True) for end in ends)),
         Cell(", ".join(number(own, 1, signed=True) for own in quarters)),
         closed,
         share_cell(row.optimum_hit_ratio, digits=2),
