@@ -47,7 +47,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / f"models/bundles/{model}").mkdir(parents=True)
         (tmp_path / f"models/bundles/{model}/manifest.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", "260")
     return tmp_path
 
 
@@ -154,8 +154,7 @@ def test_models_beside_the_full_one_have_a_table_and_a_verdict(project: Path) ->
     assert (verdicts[names[0]], verdicts[names[1]]) == (False, True)
 
 
-def test_one_cache_for_every_workload_at_home_and_away(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "260")
+def test_one_cache_for_every_workload_at_home_and_away(project: Path) -> None:
     write(project / "metrics/reuse.json", reuse_metrics("reuse.follow"))
     shown = CliRunner().invoke(app, ["models", "results", "-v"]).stdout
     lines = [[cell.strip() for cell in line.replace(SPACE, " ").split("│")] for line in shown.splitlines()]
