@@ -166,7 +166,7 @@ def test_one_cache_for_every_workload_at_home_and_away(project: Path) -> None:
     narrow = next(line for line in lines if line[1:2] == ["narrow_test"])
     assert "gap below 0.02" in narrow and "30.10 ± 0.32 %" in narrow
     words = " ".join(shown.split())
-    assert f"stream's first half is {MINUS}1.7 points" in words and "Don't use it there" in words
+    assert f"leads its rival by {MINUS}1.7 points" in words and "Don't use it there" in words
     assert "none of reuse.follow" in words and "home_gap_closed 0.200" in words
 
 

@@ -26,6 +26,9 @@ LRU = "lru"
 NAMES: Mapping[Where, str] = {"home": "home", "set-up": "setup", "program": "program"}  # in names of figures
 
 
+RIVAL = "Its rival is the way to run a classic that was best on a stream's first half."
+
+
 class ReuseRow(Document):
     """A test stream at one capacity. It counts from a full cache: its first half chooses, its second half judges."""
 
@@ -260,7 +263,7 @@ class ReuseMetrics(Document):
         if not rows:
             return ""
         found = [group for where in PLACES if (group := self.group(where, self.capacity_fraction)) is not None]
-        return " ".join([headline_text(self), *map(group_text, found)])
+        return " ".join([headline_text(self), RIVAL, *map(group_text, found)])
 
 
 def headline_text(metrics: ReuseMetrics) -> str:
@@ -284,9 +287,8 @@ def _streams(count: int) -> str:
 def group_text(group: Group) -> str:
     """The lead over what an operator would run, and a warning where the mean is not above 0."""
     said = (
-        f"On {WHERE[group.where]} its lead over the way to run a classic that was best on a stream's first half is "
-        f"{points(group.lead_points)} of hit ratio in the mean of {_streams(group.traces)}, "
-        f"{points(group.lowest_points)} at worst."
+        f"On {WHERE[group.where]} it leads its rival by {points(group.lead_points)} of hit ratio in the mean of "
+        f"{_streams(group.traces)}, at worst by {points(group.lowest_points)}."
     )
     return said if group.worth else f"{said} Don't use it there: in the mean it gains nothing."
 
