@@ -23,7 +23,7 @@ FILE = Path("lab/results/goals.json")
 
 
 class GoalRow(Document):
-    """A test trace at one capacity, as trained or retrained; counted after the warm-up, or on its second half."""
+    """A test stream at one capacity, as trained or retrained; counted after the warm-up, or on its second half."""
 
     trace: Annotated[str, Means("key")]
     where: Annotated[Where, Means("home, set-up or program: what of it was trained on")]

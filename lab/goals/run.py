@@ -1,12 +1,12 @@
-"""Runs the trained cache, and one that is fitted on each test trace's first half as well, at three capacities.
+"""Runs the trained cache, and one that is fitted on each test stream's first half as well, at three capacities.
 
 *Trained*: every seed's forest of the stage fit_reuse, with the weight that the judge chose, on the whole of each test
-trace at home and away. *Retrained*: rows of the trace's first half, labelled from that half alone, join those of the
-train traces, as a user would retrain on what was recorded so far; caches run over the whole trace, and the second half
+stream at home and away. *Retrained*: rows of the stream's first half, labelled from that half alone, join those of the
+train traces, as a user would retrain on what was recorded so far; caches run over the whole stream, and the second half
 counts, for ours and for the classics alike.
 
-The rivals are all ways to run a classic: the best in hindsight, and the one that the validation traces of the trace's
-category would have chosen at that capacity. No test trace chooses anything.
+The rivals are all ways to run a classic: the best in hindsight, and the one that the validation traces of the stream's
+category would have chosen at that capacity. No test stream chooses anything.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from cachezoo.policies.tuned import tuned_classics
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import TraceEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
-from cachezoo.traces.pages import PageAccesses, capacity_pages
+from cachezoo.traces.pages import capacity_pages
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.cache import Seen, plan_of
 from cachezoo.zoo.reuse.evaluate import streams_of, where_of
@@ -110,10 +110,7 @@ def validated(source: Source, settings: Settings) -> list[Hits]:
 
 def first_half(part: Prepared, settings: Settings, seed: int) -> fit.Rows:
     """Rows of a trace's first half, labelled from it alone, at the capacities of the whole trace."""
-    requests = len(part.trace) // 2
-    start = part.pages.request_start[: requests + 1]
-    pages = PageAccesses(start, part.pages.page_ids[: start[-1]], part.pages.n_pages)
-    half = Prepared(part.key, part.path, part.trace.rows(0, requests), pages)
+    half = part.before(len(part.trace) // 2)
     return fit.joined(
         fit.trace_rows(
             half, capacity_pages(fraction, part.pages.n_pages), settings.fit.rows, settings,
