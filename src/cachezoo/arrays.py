@@ -19,6 +19,8 @@ MOST_NUMBERED = int(np.iinfo(np.int32).max)
 """Pages, accesses, writes or chunks that an `I32` can number."""
 Room = Callable[[npt.DTypeLike, int], npt.NDArray[Any]]
 """Makes an array of zeros, of a type and a length: in memory, or elsewhere (`cachezoo.traces.spill.InFiles`)."""
+EVERY = slice(None)
+"""All places of an array."""
 AT_ONCE = 1 << 20
 """Values of a long array that are worked on together, as what is made of them lies in memory."""
 

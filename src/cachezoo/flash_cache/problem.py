@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cachezoo.arrays import F64, I32, I64, Bool, Room, in_memory, stretches
+from cachezoo.arrays import EVERY, F64, I32, I64, Bool, Room, in_memory, stretches
 from cachezoo.contest.counting import SECOND_HALF, Count
 from cachezoo.devices.analytic import disk_at_rest
 from cachezoo.devices.built_in import WDREDPRO2TB
@@ -32,7 +32,6 @@ from cachezoo.settings.flash import DiskName, EpisodeLabel, FlashPolicy
 from cachezoo.traces.clock import has_clock, time_scale
 from cachezoo.traces.table import OP_READ, Trace
 
-EVERY = slice(None)
 HORIZONS = 96  # of a controller, that a trace has at least
 GENERATIONS, GENERATION = 8, 1.0  # filters that RejectX remembers misses in, and what each takes, in capacities
 DISKS: dict[DiskName, Hdd | None] = {"wdredpro2tb": WDREDPRO2TB, "baleen": None}

@@ -8,7 +8,7 @@ import numpy as np
 
 from cachezoo.arrays import I64, U8, Bool
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.lists import link_head, links, unlink
+from cachezoo.kernels.lists import link_head, own_links, unlink
 
 NONE = -1
 NEVER = np.iinfo(np.int64).max
@@ -70,7 +70,7 @@ def multiq(chunks: I64, at: I64, n_chunks: int, streams: int, found: U8) -> None
         streams: that there are, a queue each, at least 1.
         found: uint8[r], written.
     """
-    before, after = links(n_chunks, streams)
+    before, after = own_links(n_chunks, streams)
     queue = np.full(n_chunks, NONE, np.int64)
     count, last, expires = np.zeros(n_chunks, np.int64), np.zeros(n_chunks, np.int64), np.zeros(n_chunks, np.int64)
     hottest, most, life = NONE, 0, NEVER

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cachezoo.arrays import F64, I32, I64, Bool, stretches
+from cachezoo.arrays import EVERY, F64, I32, I64, Bool, stretches
 from cachezoo.errors import ConfigError
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.segments import SegmentAccesses
 
-EVERY = slice(None)
 DIGITS = 1 << 16
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from cachezoo.arrays import I64
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.lists import link_head, links, unlink
+from cachezoo.kernels.lists import link_head, own_links, unlink
 
 
 @njit
@@ -21,7 +21,7 @@ def places(extent: I64, extents: int, room: int, place: I64) -> None:
         place: int64[m], written, in [0, room); the first ones are taken first.
     """
     own, owner = np.full(extents, -1, np.int64), np.full(room, -1, np.int64)
-    before, after = links(room, 1)
+    before, after = own_links(room, 1)
     used = 0
     for i in range(extent.size):
         at = own[extent[i]]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from cachezoo.arrays import I32, I64
 from cachezoo.kernels import ghosts
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.lists import link_head, links, pop_tail, unlink
+from cachezoo.kernels.lists import link_head, own_links, pop_tail, unlink
 from cachezoo.kernels.step import step
 
 Eviction = Literal["lru", "fifo", "s3fifo"]
@@ -43,7 +43,7 @@ class Blocks(NamedTuple):
 @njit
 def blocks_of(n_blocks: int, lists: int) -> Blocks:
     """Empty blocks; `lists` as of `Blocks`."""
-    before, after = links(n_blocks, 1)
+    before, after = own_links(n_blocks, 1)
     return Blocks(before, after, lists)
 
 

@@ -47,7 +47,7 @@ def _compiled() -> Any:  # noqa: ANN401 - an intrinsic
 
 
 fetch = _compiled() if HAVE_NUMBA else _nothing
-"""Begin to read `array[index]`, of one dimension; the index is not checked, and may be any."""
+"""Begin to bring `array[index]` near, to be written, of one dimension; the index is not checked, and may be any."""
 
 
 @njit

@@ -12,12 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64, MOST_NUMBERED, Room, in_memory, stretches
+from cachezoo.arrays import EVERY, I32, I64, MOST_NUMBERED, Room, in_memory, stretches
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.kernels.jit import njit
 from cachezoo.kernels.step import unlocked
 
-EVERY = slice(None)
 SEGMENT_BITS = 50
 MAX_VOLUMES = 1 << (63 - SEGMENT_BITS)
 FIRST_CAPACITY = 1 << 10

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import F64, I64, Room, in_memory, stretches
-from cachezoo.flash_cache.problem import EVERY, FlashProblem, flash_problem
-from cachezoo.io import dump_json
+from cachezoo.arrays import EVERY, F64, I64, MOST_NUMBERED, Room, in_memory, stretches
+from cachezoo.errors import TraceError
+from cachezoo.flash_cache.problem import FlashProblem, flash_problem
+from cachezoo.io import dump_json, read_extent
 from cachezoo.kernels.segments import SEGMENT_BITS, Geometry, IdTable
 from cachezoo.labels.episode_rows import COLUMNS as READ
 from cachezoo.labels.episode_rows import METADATA_KEY, EpisodeRows
@@ -177,8 +178,10 @@ def label_requests(requests: Path, label: EpisodeLabel, flash: FlashPolicy, path
         path: the table.
 
     Raises:
-        TraceError: the trace cannot be read, or there is no room.
+        TraceError: the trace cannot be read, has more than `MOST_NUMBERED` requests, or there is no room.
     """
+    if (count := read_extent(requests).get("offset", 0)) > MOST_NUMBERED:
+        raise TraceError(f"{requests}: {count} requests, at most {MOST_NUMBERED} can have episodes: cut the trace")
     if is_read_in_pieces(requests):
         room = InFiles(str(requests))
         write_episode_labels(trace_in(room, requests), label, flash, path, room)

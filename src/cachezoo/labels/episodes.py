@@ -12,8 +12,8 @@ from typing import Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from cachezoo.arrays import F64, I32, I64, Bool, stretches
-from cachezoo.flash_cache.problem import EVERY, BudgetSetting, FlashProblem
+from cachezoo.arrays import EVERY, F64, I32, I64, Bool, stretches
+from cachezoo.flash_cache.problem import BudgetSetting, FlashProblem
 from cachezoo.kernels.episodes import Episodes, RangeCosts, add_up, best_first, find_episodes, range_costs
 from cachezoo.kernels.flash import FlashRun, Prefetch
 from cachezoo.settings.flash import EpisodeLabel

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -295,16 +296,21 @@ def read_files(
     return trace
 
 
-def replayed(trace: Trace) -> Trace:
+def replayed(trace: Trace, ticks: bool | None = None) -> Trace:
     """A request for each access, in the order of time.
 
     The n accesses of a row are spread evenly over the second from its time on, first and last included, as Baleen's
     simulator does it; where a trace has no clock they follow each other. A discard stays before the first access of the
     row that it came before.
+
+    Args:
+        trace: with rows that may stand for several accesses.
+        ticks: whether its times are a clock's, where that is known: a sample of times that only count rows looks as if
+            they were.
     """
     if trace.count is None:
         return trace
-    row, first, time_us = _accesses_each(trace)
+    row, first, time_us = _accesses_each(trace, has_clock(trace) if ticks is None else ticks)
     order = np.argsort(time_us, kind="stable")
     found = replace(trace.take(row[order]), time_us=time_us[order], count=None)
     if (given := trace.discards) is None:
@@ -314,13 +320,13 @@ def replayed(trace: Trace) -> Trace:
     return replace(found, discards=replace(given, at=place[np.append(first, len(row))[given.at]]))
 
 
-def _accesses_each(trace: Trace) -> tuple[I64, I64, I64]:
+def _accesses_each(trace: Trace, ticks: bool) -> tuple[I64, I64, I64]:
     """Of each access of the rows its row and time, int64[m], and the first access of each row, int64[n]."""
     assert trace.count is not None
     count = trace.count.astype(np.int64)
     row, first = np.repeat(np.arange(len(trace)), count), np.cumsum(count) - count
     time_us = trace.time_us[row]
-    if has_clock(trace):
+    if ticks:
         time_us = time_us + (np.arange(len(row)) - first[row]) * SECOND_US // np.maximum(count - 1, 1)[row]
     return row, first, time_us
 
@@ -484,7 +490,7 @@ class _Drawing:
         """After the pass."""
         return self.given.meta()
 
-    @property
+    @cached_property
     def n_pages(self) -> int | None:
         """Its distinct pages, where its file says how many."""
         return _stored_pages(self.given) if self.plan.page_bytes == PAGE_BYTES else None
@@ -507,9 +513,9 @@ class _Drawing:
         if self.given.backwards:
             after, trace = after[np.argsort(trace.time_us, kind="stable")], _by_time(trace)
         if replay and trace.count is not None:
-            row, _, time_us = _accesses_each(trace)
+            row, _, time_us = _accesses_each(trace, found.ticks)
             after = after[row[np.argsort(time_us, kind="stable")]]
-            before, trace = _before_each(trace, before, page_bytes), replayed(trace)
+            before, trace = _before_each(trace, before, page_bytes), replayed(trace, found.ticks)
         where = str(self.given.sources[0].path)
         hold_pages(trace, where, page_bytes)
         ends_us = first_us, max(last_us, int(trace.time_us[-1]))  # what a row stands for is spread over its second

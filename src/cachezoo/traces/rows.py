@@ -28,7 +28,7 @@ def is_read_in_pieces(requests: Path) -> bool:
 
 
 def trace_in(room: Room, requests: Path) -> Trace:
-    """What a canonical trace with page ids asks for and when, in a room; without users and what else has a name.
+    """The requests of a canonical trace with page ids, their arrays in a room; without users and what else has a name.
 
     Raises:
         TraceError: it cannot be read, or there is no room.

@@ -44,7 +44,11 @@ def _zeros(where: str, size: int) -> IO[bytes]:
     """
     try:
         file = tempfile.TemporaryFile(dir=folder())
-        os.posix_fallocate(file.fileno(), 0, max(size, 1))
+        try:
+            os.posix_fallocate(file.fileno(), 0, max(size, 1))
+        except OSError:
+            file.close()  # at once, not with the error: what was taken is room on the disk
+            raise
     except OSError as error:
         raise _full(where, error) from error
     return file

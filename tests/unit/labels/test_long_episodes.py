@@ -16,6 +16,7 @@ from cachezoo import arrays
 from cachezoo.coded import Coded
 from cachezoo.errors import TraceError
 from cachezoo.kernels.episodes import best_first
+from cachezoo.labels import episode_file
 from cachezoo.labels.episode_file import label_requests
 from cachezoo.traces.memory import FROM
 from cachezoo.traces.pages import expand_pages
@@ -90,6 +91,14 @@ def test_a_trace_in_files_is_the_one_in_memory(piecewise: Path, tmp_path: Path) 
     assert got.meta == want.meta
     room = InFiles("a trace")(np.int64, 0)
     assert room.dtype == np.int64 and len(room) == 0
+
+
+def test_more_requests_than_can_be_numbered_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = stored(make_trace(50, 4), tmp_path)
+    monkeypatch.setattr(episode_file, "MOST_NUMBERED", 49)
+    with pytest.raises(TraceError, match="50 requests, at most 49 can have episodes: cut the trace"):
+        label_requests(requests, LABEL, FLASH, tmp_path / "made")
+    assert not (tmp_path / "made").exists()
 
 
 def test_a_trace_without_reads_leaves_no_file(piecewise: Path, tmp_path: Path) -> None:

@@ -122,8 +122,11 @@ def test_a_file_is_sampled_as_its_trace_is(tmp_path, suffix):
     assert isinstance(read_sampled(files, Plan(), accesses - 1, quiet=True), SampledTrace)
 
 
-def test_rows_that_stand_for_several_requests_are_replayed(tmp_path):
+@pytest.mark.parametrize("numbered", [False, True])
+def test_rows_that_stand_for_several_requests_are_replayed(tmp_path, numbered):
     whole = replace(trace_of(ROWS), count=np.arange(1, 301, dtype=np.int32) % 3 + 1)
+    if numbered:  # no clock, and the numbers of the rows that a sample keeps do not look like it
+        whole = replace(whole, time_us=np.arange(300))
     write_trace(whole, tmp_path / "t.parquet")
     files = TraceFiles([tmp_path / "t.parquet"])
     all_of_it, found = read_either(files, replay=True), read_sampled(files, Plan(0.4, seed=1), replay=True)

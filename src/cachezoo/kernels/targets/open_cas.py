@@ -31,7 +31,7 @@ import numpy as np
 
 from cachezoo.arrays import I32, I64, U8, Bool
 from cachezoo.kernels.jit import njit
-from cachezoo.kernels.lists import link_head, links, unlink
+from cachezoo.kernels.lists import link_head, own_links, unlink
 from cachezoo.kernels.step import step
 from cachezoo.kernels.targets.log import LATER, ON_SSD, WRITE, Log, empty, note, room
 from cachezoo.kernels.tiers import DISK, SSD
@@ -134,8 +134,8 @@ class Streams(NamedTuple):
 
 @njit
 def _make(lines: int, blocks: int, pieces: int) -> Cache:
-    before, after = links(lines, 3)
-    older, newer = links(lines, 1)
+    before, after = own_links(lines, 3)
+    older, newer = own_links(lines, 1)
     where = np.zeros(lines, np.uint8)
     for k in range(lines):
         link_head(before, after, lines + FREE, k)
