@@ -48,7 +48,9 @@ class ReuseRow(Document):
         Interval | None, Means("90 % interval of that over seeds and time; null of a short stream", "points of 0.01")
     ]
     above_floor: Annotated[bool, Means("at most 0.01 and one reload of the cache below the rival")]
-    hit_ratios: Annotated[dict[str, float], Means("of every classic and of others' learned caches, by id", "ratio")]
+    hit_ratios: Annotated[
+        dict[str, float], Each(name="policy", text="of every classic, and of others' caches that learn", unit="ratio")
+    ]
     best_classic: Annotated[str, Means("the best classic with its defaults, in hindsight")]
     best_classic_hit_ratio: Annotated[float, Means("its page hits per page access", "ratio")]
     best_way_hit_ratio: Annotated[
@@ -182,10 +184,10 @@ def reductions(rows: Sequence[ReuseRow]) -> list[Reduction]:
 
 
 class ReuseMetrics(Document):
-    """The model on every test trace of the page categories and the corpus."""
+    """The model on long test streams, at several capacities."""
 
     capacity_fraction: Annotated[float, Means("at which the verdict is spoken", "share")]
-    traces: Annotated[dict[str, ReuseTrace], Each("one test trace", "trace", "trace")]
+    traces: Annotated[dict[str, ReuseTrace], Each("one test stream", "trace", "trace")]
     models: Annotated[dict[str, Judged], Each("the model", "model", "model")]
 
     def rows(self, where: Where, fraction: float) -> list[ReuseRow]:
