@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cachezoo.settings.base import Count, Gain, Part, Rounds, Strict, Threads
 
@@ -63,6 +63,11 @@ class Judge(Strict):
     # Candidate weights of the training traces' counts, in accesses for each class and age.
     weights: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(min_length=1)
     capacity: Capacity  # part of the distinct pages at which the verdict is spoken
-    # The same of test streams, at which the model is run.
-    sizes: list[Capacity] = Field(min_length=1)
+    sizes: list[Capacity] = Field(min_length=1)  # the same of test streams, at which the model is run
     least_gain: Gain  # hit ratio above the classic's that is worth a model
+
+    @model_validator(mode="after")
+    def _verdict_is_run(self) -> "Judge":
+        if self.capacity not in self.sizes:
+            raise ValueError(f"sizes {self.sizes} must hold capacity {self.capacity}, of which the headline is")
+        return self
