@@ -282,7 +282,7 @@ def test_the_stored_hierarchies_are_of_all_set_ups_and_test_traces():
 def test_the_stored_virtual_caches_are_of_all_applications_and_hold_what_they_count():
     found = virtual.read_virtual(ROOT / virtual.FILE)
     tests = {key for name in CATEGORIES for key in PARAMS["data"]["roles"][name]["test"]}
-    corpus = {key for rows in PARAMS["data"]["corpus"].values() for key in rows}
+    corpus = {key for rows in PARAMS["data"]["corpus"].values() for key, row in rows.items() if not row["long"]}
     assert found.applications("made") == list(APPLICATIONS)
     assert set(found.applications("captured")) == tests | corpus
     for name in (*APPLICATIONS, *tests):

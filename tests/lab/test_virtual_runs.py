@@ -6,6 +6,7 @@ import yaml
 
 from cachezoo.kernels.virtual.queues import moves
 from cachezoo.kernels.virtual.vrm import simulate
+from cachezoo.settings.data import CorpusEntry
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from lab.virtual import alone as virtual_alone
@@ -158,7 +159,8 @@ def test_applications_on_one_cache_are_beside_one_lru_over_all(captured, tmp_pat
 def test_workloads_are_table_3_s_and_the_captured_test_traces():
     with open("params.yaml", encoding="utf-8") as file:
         data = yaml.safe_load(file)
-    corpus = {"web": {"caddy_a": None}}
+    rows = data["data"]["corpus"]["web"]
+    corpus = {"web": {key: CorpusEntry.model_validate(rows[key]) for key in ("caddy_a", "web_test_long")}}
     settings = Settings(categories=["mail", "web"], roles=data["data"]["roles"], corpus=corpus, seed=7)
     found = virtual_run.sources(settings)
     assert [one.name for one in found[:20]] == list(APPLICATIONS)

@@ -114,7 +114,7 @@ def test_matrix_keys_are_disjoint_from_those_of_params():
         ("overrides.yaml", "[]", "[fit.admission.threads=1e18]", "fit.admission.threads"),
         ("overrides.yaml", "[]", "[judge.reuse.least_gain=1e23]", "judge.reuse.least_gain"),
         ("overrides.yaml", "[]", "[fit.workload.max_epochs=true]", "fit.workload.max_epochs"),
-        ("overrides.yaml", "[]", "[judge.reuse.sizes=[0.05]]", r"sizes \[0\.05\] must hold capacity 0\.1, of which"),
+        ("overrides.yaml", "[]", "['judge.reuse.sizes=[0.05]']", r"sizes \[0\.05\] must hold capacity 0\.1, of which"),
         (
             "matrix.yaml",
             "&page_traces\n",
