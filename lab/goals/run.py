@@ -31,7 +31,7 @@ from cachezoo.policies.tuned import tuned_classics
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.data import TraceEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
-from cachezoo.traces.pages import capacity_pages
+from cachezoo.traces.pages import PageAccesses, capacity_pages
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.cache import Seen, plan_of
 from cachezoo.zoo.reuse.evaluate import streams_of, where_of
@@ -110,7 +110,10 @@ def validated(source: Source, settings: Settings) -> list[Hits]:
 
 def first_half(part: Prepared, settings: Settings, seed: int) -> fit.Rows:
     """Rows of a trace's first half, labelled from it alone, at the capacities of the whole trace."""
-    half = part.before(len(part.trace) // 2)
+    requests = len(part.trace) // 2
+    start = part.pages.request_start[: requests + 1]
+    pages = PageAccesses(start, part.pages.page_ids[: start[-1]], part.pages.n_pages)
+    half = Prepared(part.key, part.path, part.trace.rows(0, requests), pages)
     return fit.joined(
         fit.trace_rows(
             half, capacity_pages(fraction, part.pages.n_pages), settings.fit.rows, settings,

@@ -53,10 +53,7 @@ class ReuseRow(Document):
     ]
     best_classic: Annotated[str, Means("the best classic with its defaults, in hindsight")]
     best_classic_hit_ratio: Annotated[float, Means("its page hits per page access", "ratio")]
-    best_way_hit_ratio: Annotated[
-        float,
-        Means("of the best way to run a classic in hindsight, of those near the rival on the first half", "ratio"),
-    ]
+    best_way_hit_ratio: Annotated[float, Means("of the best of all ways to run a classic, in hindsight", "ratio")]
     optimum_hit_ratio: Annotated[float, Means("that of Belady with bypass", "ratio")]
     gap_closed: Annotated[
         float | None,

@@ -1,7 +1,7 @@
 """A page trace as the system reads it, at one capacity."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,6 @@ class Prepared:
             TraceError: the file is missing or damaged.
         """
         return cls(key, path, read_trace(path), read_pages(path))
-
-    def before(self, request: int) -> "Prepared":
-        """The requests before one, with the page ids and distinct pages of the whole."""
-        start = self.pages.request_start[: request + 1]
-        pages = replace(self.pages, request_start=start, page_ids=self.pages.page_ids[: start[-1]])
-        return replace(self, trace=self.trace.rows(0, request), pages=pages)
 
     @cached_property
     def asked(self) -> Asked:

@@ -41,7 +41,7 @@ def test_what_counts_begins_with_a_full_cache_and_its_first_half_chooses(bench: 
     assert seen[counted.first] >= 50 and counted.first >= total // 10 - 8
     assert abs(2 * counted.middle - counted.first - total) < 20 and {counted.first, counted.middle} <= starts
     hits = np.where(np.arange(total) < counted.middle, HIT, 0).astype(np.uint8)
-    assert own.pages.request_start[counted.requests] == counted.middle and counted.judged(hits).sum() == 0
+    assert (counted.first_half(hits), counted.judged(hits).sum()) == (1.0, 0)
     assert counted.quarters(hits) == pytest.approx([1, 1, 0, 0], abs=0.01)
 
 
