@@ -374,23 +374,26 @@ def mixed(
     """Applications from traces, or from samples that are taken apart already, see `mix_traces` and `mix_drawn`."""
     whole = [one for one in traces if isinstance(one, Trace)]
     drawn = [one for one in traces if isinstance(one, Drawn)]
-    return mix_drawn(drawn, order, names) if drawn else mix_traces(whole, order, apart, names)
+    return mix_drawn(drawn, order, apart, names) if drawn else mix_traces(whole, order, apart, names)
 
 
-def mix_drawn(traces: Sequence[Drawn], order: OrderOption = "auto", names: Sequence[str] = ()) -> Mix:
+def mix_drawn(
+    traces: Sequence[Drawn], order: OrderOption = "auto", apart: Apart | None = None, names: Sequence[str] = ()
+) -> Mix:
     """Applications from samples of traces, all at one rate: as `mix_traces`, and of a sample's figures and groups.
 
     Args:
         traces: with the applications in each.
         order: as of `mix_traces`.
-        names: likewise.
+        apart: what they were taken apart by; None where each is an application, or one trace is a mixture.
+        names: as of `mix_traces`.
 
     Raises:
         ConfigError, TraceError: as `mix_traces`, or a group of the sample would be empty.
     """
     found, clocks = list[_Part](), list[_Part]()
     for trace in traces:
-        prefix, own = f"{trace.meta.trace_id}/" if len(traces) > 1 and len(trace.parts) > 1 else "", list[_Part]()
+        prefix, own = f"{trace.meta.trace_id}/" if apart and len(traces) > 1 else "", list[_Part]()
         together = _tick(trace.meta, ticks=trace.ticks)
         for name, sample, ticks in trace.parts:
             own.append(_Part(f"{prefix}{name}", sample.trace, together and ticks, sample))

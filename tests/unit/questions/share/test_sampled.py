@@ -135,6 +135,8 @@ def test_volumes_and_sources_are_sampled_as_traces_of_their_own(folder):
                 assert own.before.tolist() == other[1].before.tolist()
                 assert own.trace.offset.tolist() == other[1].trace.offset.tolist()
             assert own.n_pages == pytest.approx(other[1].n_pages, rel=0.01)
+    named = mixed(read(folder, 0.2, ["volumes", "big"], "volume"), "auto", "volume")
+    assert named.names == ("both/big", "both/small", "big/big")
     with pytest.raises(TraceError, match="no mixture of several traces; name more, or --apart volume"):
         read(folder, 0.2, ["volumes"], "source")
 
@@ -224,6 +226,6 @@ def test_what_a_sample_cannot_stand_for_is_refused(folder):
     with pytest.raises(ConfigError, match="no sample of the pages stands for its neighbours; give --sample exact"):
         found(mix, "shared(policy=vrm(fragment=8, n=512, q=100))")
     with pytest.raises(ConfigError, match="1 names for 2 applications"):
-        mix_drawn(read(folder, 0.25), "auto", ["one"])
+        mix_drawn(read(folder, 0.25), "auto", None, ["one"])
     with pytest.raises(TraceError, match="none of its blocks is chosen: raise rate"):
         read(folder, 0.00001)
