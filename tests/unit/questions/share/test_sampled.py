@@ -212,6 +212,12 @@ def test_a_sample_gives_out_whole_pages_and_windows_that_say_something(rate, fra
     assert fitted(own, replace(mix, rate=1.0), pages) is own
 
 
+def test_fragments_of_a_large_cache_are_as_large_as_a_sample_takes_them(folder):
+    mix, pages = replace(mix_of([np.arange(3), np.arange(4)]), rate=0.001), 100_000_000
+    own = fitted(parse("equal"), mix, pages)
+    assert own.fragment > 65_536 and parse(str(own)) == own
+
+
 def test_a_trace_lasts_till_its_last_request_though_that_is_not_drawn(folder):
     big, small = read(folder, 0.25)
     assert mix_drawn([big, small]).order == "clock"
