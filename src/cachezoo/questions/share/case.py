@@ -17,8 +17,9 @@ from cachezoo.arrays import F64, I64, Bool
 from cachezoo.console import Advance
 from cachezoo.contest import choice as core
 from cachezoo.contest.blocks import blocks_in
-from cachezoo.contest.choice import Goal, choose
+from cachezoo.contest.choice import Goal, Outcome, choose
 from cachezoo.contest.counting import HALF, Count
+from cachezoo.contest.lead import Lead
 from cachezoo.contest.sampled import Estimated, half_widths
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.devices.analytic import t_hdd_us
@@ -26,7 +27,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.questions.share.learned import run_parts
 from cachezoo.questions.share.mix import ROUNDING, Mix
 from cachezoo.questions.share.partition import FRAGMENT, Candidate, Floor, Hull, Shared, Task, Unfit
-from cachezoo.questions.share.partitioners import PARTS, fitted, in_sample, with_policy
+from cachezoo.questions.share.partitioners import PARTS, fitted, shrunk, with_policy
 from cachezoo.settings.device import Hdd
 from cachezoo.sizes import human_pages
 
@@ -186,7 +187,10 @@ class Case(core.Case):
         own = Score.of(self, candidate, self._run(candidate))
         if not self.groups:
             return own
-        again = [Score.of(group, candidate, group.run_again(own)) for group in self.groups]
+        try:
+            again = [Score.of(group, candidate, group.run_again(own)) for group in self.groups]
+        except Unfit:  # where the whole sample does, so that all that is not known is how far it may be off
+            return replace(own, blocks=np.zeros(0))
         figures = np.array([one.figures for one in again])
         means, hits = (np.array(found) for found in zip(*((one.mean, one.hit_ratio) for one in again), strict=True))
         return replace(own, groups=means, group_hits=hits, group_figures=figures)
@@ -195,11 +199,13 @@ class Case(core.Case):
         if not self.sampled:
             return candidate.run(self.mix, self.pages, self.counts, self.floors)
         rate, fixed = self.mix.rate, PARTS in candidate.options.texts
-        Task(self.mix, self.pages, self.counts, self.floors).total(candidate.fragment)  # said of the whole cache
-        own = in_sample(candidate, rate, self.pages)
-        floors = [replace(one, pages=ceil(one.pages * rate - ROUNDING)) for one in self.floors]
+        own = shrunk(candidate, rate, self.pages)
+        floors = tuple(replace(one, pages=ceil(one.pages * rate - ROUNDING)) for one in self.floors)
         pages = self.mix.own(self.pages if fixed else self.usable(candidate))
-        return self._as_whole(own.run(self.mix, pages, self.counts, floors))
+        with candidate.named():
+            Task(self.mix, self.pages, self.counts, self.floors).total(candidate.fragment)
+            task = Task(self.mix, pages, self.counts, floors, rate)
+            return self._as_whole(own.partitioner.run(task, own.options))
 
     def run_again(self, one: "Score") -> Shared:
         """What a candidate does here, with the parts and policies that were chosen elsewhere where these stay."""
@@ -259,6 +265,12 @@ class Score(Estimated):
         read[at] += new.sum(axis=1)
         return cls(mean, case.by_block(read), case, candidate, shared, new.sum(axis=0))
 
+    def lead(self, rival: Outcome, goal: Goal) -> Lead:
+        """As of any estimate; against one of which nobody knows how far it is off, nobody knows how sure it is."""
+        if len(self.blocks) != len(rival.blocks):
+            return Lead(goal.lead(self.mean, rival.mean), None, 0.0, np.zeros(0))
+        return super().lead(rival, goal)
+
     @property
     def transfers(self) -> float:
         """Pages read from the disk, a reference."""
@@ -269,7 +281,8 @@ class Score(Estimated):
         """The hit ratio of all references that count, and its blocks."""
         case, missed = self.case, ~self.shared.hit & self.case.counts
         if case.sampled:
-            return Estimated(max(0.0, 1 - case.mean(missed)), 1 - case.by_block(missed), groups=self.group_hits)
+            blocks = 1 - case.by_block(missed) if len(self.blocks) else self.blocks  # none without an error
+            return Estimated(max(0.0, 1 - case.mean(missed)), blocks, groups=self.group_hits)
         hit = self.shared.hit & case.counts
         return Estimated(np.count_nonzero(hit) / case.counted, case.by_block(hit))
 
@@ -458,7 +471,7 @@ class Comparison:
     now: Candidate  # what runs today: to change nothing
     earlier: Mapping[Candidate, float | None]  # transfers on the case to choose on; None where a floor is not kept
     left_out: tuple[str, ...] = ()  # candidates that cannot have this case, and why, a line for each reason
-    fitted: tuple[str, ...] = ()  # those that run with other values than were given, as this is a sample
+    fitted: tuple[str, ...] = ()  # those of which a sample has other values than were given, or no error
 
     def row(self, candidate: Candidate) -> Score | None:
         """Of a candidate."""
@@ -543,6 +556,10 @@ def compare(
     for one, error in small.items():
         reasons.setdefault(str(error.__cause__), []).append(str(one))
     lines = tuple(f"left out: {', '.join(names)}: {reason}" for reason, names in reasons.items())
+    changed += tuple(
+        f"no ± of {row.candidate}: it takes more fragments than a group of the sample has; give a higher --sample"
+        for row in rows if groups and row.groups is None
+    )  # fmt: skip
     able = [row.candidate for row in rows if not row.candidate.knows]
     return Comparison(case, tuple(rows), now, _earlier(case, able, _half(advance, len(candidates))), lines, changed)
 

@@ -124,8 +124,8 @@ def _fixed(task: Task, options: Options) -> Shared:
     pages = [int(one) for one in options.text_of_each(PARTS, count)]
     names = options.text_of_each("policy", count)
     if sum(pages) > task.total(fragment) * fragment:
-        room = human_pages(task.total(fragment) * fragment)
-        raise ConfigError(f"parts of {human_pages(sum(pages))} in a cache of {room}; give smaller ones")
+        room, all_of_them = (human_pages(task.whole(size)) for size in (task.total(fragment) * fragment, sum(pages)))
+        raise ConfigError(f"parts of {all_of_them} in a cache of {room}; give smaller ones")
     return run_parts(task.mix, pages, names)
 
 
@@ -411,7 +411,7 @@ def fitted(one: Candidate, mix: Mix, pages: int) -> Candidate:
         pages: of the whole cache.
 
     Raises:
-        ConfigError: it has a policy that looks at other pages than those that are asked for.
+        ConfigError: it has a policy that looks at other pages than those of the references.
     """
     rate, most = mix.rate, max(MOST_FRAGMENTS, MOST_EACH * mix.count)
     if rate == 1:
@@ -431,7 +431,7 @@ def fitted(one: Candidate, mix: Mix, pages: int) -> Candidate:
     return _with_numbers(one, fit)
 
 
-def in_sample(one: Candidate, rate: float, pages: int) -> Candidate:
+def shrunk(one: Candidate, rate: float, pages: int) -> Candidate:
     """What runs in a sample of some rate for a candidate, with all that counts pages or references as much smaller.
 
     Args:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.coded import Coded
+from cachezoo.contest.choice import Goal
 from cachezoo.contest.counting import Count
 from cachezoo.contest.sampled import GROUPS, half_widths
 from cachezoo.devices.built_in import BUILT_IN
@@ -16,7 +17,7 @@ from cachezoo.questions.share.answer import answer, service, values
 from cachezoo.questions.share.case import compare, counted_from
 from cachezoo.questions.share.mix import Mix, mix_drawn, mixed
 from cachezoo.questions.share.partition import Floor
-from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, in_sample, parse, parse_several
+from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, parse, parse_several, shrunk
 from cachezoo.traces import memory
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, read_together, silent
@@ -193,6 +194,35 @@ def test_what_runs_with_other_values_is_said(folder):
     assert values(own)["remarks"][:2] == list(own.fitted)
 
 
+def test_what_its_groups_are_too_small_for_runs_without_an_error(folder):
+    mix = mixed(read(folder, 0.02))
+    least = parse("gvpa(f=8)", 64)
+    own = compare(mix, [least, *parse_several("equal,shared", 64)], 2_000, "half", BUILT_IN.hdd)
+    row, other, now = own.rows
+    assert row.error_90 is None and row.interval is None and row.hits.interval is None and other.error_90 > 0
+    assert row.lead(now, Goal.COST).interval is now.lead(row, Goal.COST).interval is None
+    assert own.fitted[-1] == (
+        "no ± of gvpa(fragment=50, f=8, q=50000): it takes more fragments than a group of the sample has; give a "
+        "higher --sample"
+    )
+    assert own.advised is not row and "gvpa" in answer(own) + str(values(own))
+
+
+def test_what_is_too_small_is_said_of_the_whole_cache(folder):
+    mix = mixed(read(folder, 0.02))
+    with pytest.raises(ConfigError) as caught:
+        compare(mix, [parse("gvpa(f=16)", 64)], 1_500, "half", BUILT_IN.hdd, must_fit=True)
+    assert str(caught.value) == (
+        "gvpa(fragment=50, f=16, q=50000): a cache of 5.9 MiB (1,500 p) has 30 fragments of 50 pages, and 2 "
+        "applications take 16 each: give at least 6.2 MiB (1,600 p), or a higher --sample"
+    )
+    with pytest.raises(ConfigError, match=r"^equal\(fragment=200\): a cache of 1.2 MiB \(300 p\) has 1 fragment of 200 pages.*"
+                                          r"give at least 1.6 MiB \(400 p\), or smaller fragments \(--fragment 128\)$"):
+        compare(mix, [parse("equal", 200)], 300, "half", BUILT_IN.hdd, must_fit=True)
+    found = compare(mix, parse_several("gvpa(f=16),equal", 64), 1_500, "half", BUILT_IN.hdd)
+    assert found.left_out[0].startswith("left out: gvpa(fragment=50, f=16, q=50000): a cache of 5.9 MiB (")
+
+
 def test_floors_hold_for_the_whole_cache(folder):
     floors = (Floor(pages=1_000), Floor(hits=0.5))
     own = found(mixed(read(folder, 0.25)), "learned(policy=lru),equal,shared", floors=floors)
@@ -203,7 +233,7 @@ def test_floors_hold_for_the_whole_cache(folder):
 def test_a_sample_gives_out_whole_pages_and_windows_that_say_something(rate, fragment, window):
     mix, pages = replace(mix_of([np.arange(3), np.arange(4)]), rate=rate), 200_000
     own = fitted(parse(f"ucp(window={window})", fragment), mix, pages)
-    small = in_sample(own, rate, pages)
+    small = shrunk(own, rate, pages)
     assert own.fragment * rate == pytest.approx(small.fragment, abs=rate) and own.fragment >= 1 / rate - 1
     assert small.options.integer("window") >= min(window, LEAST_WINDOW) - 1
     assert pages * rate / small.fragment <= 1_025
