@@ -22,7 +22,7 @@ from cachezoo.kernels.virtual.vrm import Settings
 from cachezoo.numerals import number, whole
 from cachezoo.policies.components import Parameter, Whole, settle
 from cachezoo.policies.grammar import split as pieces
-from cachezoo.policies.registry import policy
+from cachezoo.policies.registry import in_sample, policy
 from cachezoo.policies.spec import parse as parse_policy
 from cachezoo.policies.stream import Stream
 from cachezoo.questions.share.learned import (
@@ -282,7 +282,8 @@ def _shared(task: Task, options: Options) -> Shared:
     mix, fragment = task.mix, options.integer("fragment")
     pages = task.total(fragment) * fragment
     name = best_policy(task, options.texts["policy"], pages)
-    run = policy(name).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), pages)
+    with in_sample(name, task.whole(pages)):
+        run = policy(name).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), pages)
     hit = run.outcome == HIT
     if not run.says_who_left:  # a virtual I/O cache: nor is it known for what it read besides misses
         nobody, every = np.zeros((0, mix.count), np.int64), np.zeros(len(hit), np.int32)

@@ -216,11 +216,23 @@ def test_what_is_too_small_is_said_of_the_whole_cache(folder):
         "gvpa(fragment=50, f=16, q=50000): a cache of 5.9 MiB (1,500 p) has 30 fragments of 50 pages, and 2 "
         "applications take 16 each: give at least 6.2 MiB (1,600 p), or a higher --sample"
     )
-    with pytest.raises(ConfigError, match=r"^equal\(fragment=200\): a cache of 1.2 MiB \(300 p\) has 1 fragment of 200 pages.*"
-                                          r"give at least 1.6 MiB \(400 p\), or smaller fragments \(--fragment 128\)$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^equal\(fragment=200\): a cache of 1.2 MiB \(300 p\) has 1 fragment of 200 pages.*"
+        r"give at least 1.6 MiB \(400 p\), or smaller fragments \(--fragment 128\)$",
+    ):
         compare(mix, [parse("equal", 200)], 300, "half", BUILT_IN.hdd, must_fit=True)
     found = compare(mix, parse_several("gvpa(f=16),equal", 64), 1_500, "half", BUILT_IN.hdd)
     assert found.left_out[0].startswith("left out: gvpa(fragment=50, f=16, q=50000): a cache of 5.9 MiB (")
+
+
+@pytest.mark.parametrize("by", ["shared", "equal"])
+def test_a_policy_that_a_sample_is_too_small_for_names_the_cache_of_the_whole(folder, by):
+    mix, pages = mixed(read(folder, 0.02)), 2_000 if by == "shared" else 4_000
+    with pytest.raises(ConfigError, match=r"a cache of 2000 pages is too small in the sample; give a"):
+        found(mix, f"{by}(policy=follow(sample=0.1))", pages)
+    with pytest.raises(ConfigError, match=r"sample = 0.1 of 150 pages makes shadows of 15"):
+        found(mix, f"{by}(policy=follow(sample=0.1))", 150 * (pages // 2_000))
 
 
 def test_floors_hold_for_the_whole_cache(folder):
