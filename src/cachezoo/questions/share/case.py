@@ -20,7 +20,7 @@ from cachezoo.contest.blocks import blocks_in
 from cachezoo.contest.choice import Goal, Outcome, choose
 from cachezoo.contest.counting import HALF, Count
 from cachezoo.contest.lead import Lead
-from cachezoo.contest.sampled import Estimated, half_widths
+from cachezoo.contest.sampled import GROUPS, Estimated, half_widths
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError
@@ -251,7 +251,7 @@ class Score(Estimated):
     shared: Shared
     by_split: I64  # int64[A] pages that new splits and mappings read for each application, where they count
     # of a sample's groups, each its hit ratio (float64[GROUPS]), and each application's hit ratio and transfers there
-    # (float64[GROUPS, A, 2]; not a number where none of its references counts)
+    # (float64[GROUPS, A, 2]; not a number where none of its references counts, or no page of it is there)
     group_hits: F64 | None = field(default=None, kw_only=True)
     group_figures: F64 | None = field(default=None, kw_only=True)
 
@@ -321,7 +321,9 @@ class Score(Estimated):
     def applications(self) -> tuple[Served, ...]:
         """Of each."""
         case, shared, counts = self.case, self.shared, self.case.counts
-        references, misses = case.references, case.each(~shared.hit & counts) * case.weights
+        # of what no page was drawn nothing is known, though it misses none
+        known = np.array([1.0 if one.whole is None or one.whole.drawn else np.nan for one in case.mix.applications])
+        references, misses = case.references, case.each(~shared.hit & counts) * case.weights * known
         besides = (case.each(np.where(counts, shared.fragmentation, 0)) + self.by_split) * case.weights
         with np.errstate(invalid="ignore"):
             ratio, reads = np.maximum(1 - misses / references, 0.0), (misses + besides) / references
@@ -372,10 +374,19 @@ class Score(Estimated):
 
     @cached_property
     def application_errors(self) -> F64 | None:
-        """float64[A, 2]: the same of each application's hit ratio and transfers; None where nothing is estimated."""
+        """float64[A, 2]: the same of each application's hit ratio and transfers; None where nothing is estimated.
+
+        By the groups that have pages of an application; not a number where fewer than two have any.
+        """
         if self.group_figures is None:
             return None
-        return half_widths(self.figures, self.group_figures)
+        widths = half_widths(self.figures, self.group_figures)
+        for a in np.flatnonzero(np.isnan(widths[:, 0])).tolist():
+            known = self.group_figures[~np.isnan(self.group_figures[:, a, 0]), a]
+            if len(known) > 1:  # its mean is of so many groups, not of GROUPS, and varies the more
+                mean = known.mean(axis=0)
+                widths[a] = half_widths(self.figures[a], mean + (known - mean) * np.sqrt(GROUPS / len(known)))
+        return widths
 
     @property
     def _slowdowns(self) -> F64:

@@ -42,7 +42,7 @@ LADDER = (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 @dataclass(frozen=True)
-class Whole:
+class Population:
     """What an application's references are a sample of: all references to some of its pages."""
 
     rows: I64  # int64[m] which of all its references each one of the sample is, never falling
@@ -60,7 +60,7 @@ class Application:
     n_pages: int  # its distinct pages
     trace: Trace | None = None  # its requests; None where the references are all that is known
     reused: bool = False  # it is in several mixes, so what depends on it alone is computed once and kept
-    whole: Whole | None = None  # of which these are a sample; None where they are all
+    whole: Population | None = None  # of which these are a sample; None where they are all
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -419,7 +419,7 @@ def _drawn(name: str, sample: SampledTrace) -> Application:
     """An application of which there is a sample."""
     pages, whole = sample.pages, None
     if sample.rate < 1:
-        whole = Whole(sample.rows, sample.accesses, sample.n_pages, pages.n_pages / sample.n_pages)
+        whole = Population(sample.rows, sample.accesses, sample.n_pages, pages.n_pages / sample.n_pages)
     return Application(name, pages.page_ids, pages.n_pages, sample.trace, whole=whole)
 
 

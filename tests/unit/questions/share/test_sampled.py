@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from cachezoo.coded import Coded
 from cachezoo.contest.choice import Goal
@@ -15,7 +16,7 @@ from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.questions.share.answer import answer, service, values
 from cachezoo.questions.share.case import compare, counted_from
-from cachezoo.questions.share.mix import Mix, mix_drawn, mixed
+from cachezoo.questions.share.mix import Application, Mix, Population, by_clock, mix_drawn, mixed
 from cachezoo.questions.share.partition import Floor
 from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, parse, parse_several, shrunk
 from cachezoo.traces import memory
@@ -163,11 +164,9 @@ def test_places_are_of_all_references(rows, more, rule):
 
 def mix_of(keys, more=0):
     """A sample in lockstep of which these references are known."""
-    from cachezoo.questions.share.mix import Application, Whole, by_clock
-
     applications = [
         Application(str(a), np.arange(len(own), dtype=np.int32), len(own),
-                    whole=Whole(own, int(own[-1]) + 1 + more, 40, len(own) / 40))
+                    whole=Population(own, int(own[-1]) + 1 + more, 40, len(own) / 40))
         for a, own in enumerate(keys)
     ]  # fmt: skip
     return Mix(tuple(applications), by_clock(keys), "lockstep", rate=0.5)
@@ -206,6 +205,32 @@ def test_what_its_groups_are_too_small_for_runs_without_an_error(folder):
         "higher --sample"
     )
     assert own.advised is not row and "gvpa" in answer(own) + str(values(own))
+
+
+def test_a_group_without_a_page_of_an_application_says_nothing_of_it(folder):
+    """A third application has three pages, so that most groups have none of it, and its misses are the same in all."""
+    mix, few = mixed(read(folder, 0.25)), 3
+    ids = np.arange(100_000, dtype=np.int32) % few
+    added = []
+    for k, one in enumerate((mix, *mix.groups)):
+        part = range(few) if not k else [page for page in range(few) if page == k - 1]
+        rows = np.flatnonzero(np.isin(ids, part))
+        own = Application("few", np.unique(ids[rows], return_inverse=True)[1].astype(np.int32), len(part),
+                          TRACES[0].take(np.arange(min(1, len(rows)))),
+                          whole=Population(rows, len(ids), few * 4, len(part) / (few * 4)))  # fmt: skip
+        each = (*one.applications, own)
+        added.append(replace(one, applications=each, app=by_clock([app.whole.rows for app in each])))
+    own = compare(replace(added[0], groups=tuple(added[1:])), parse_several("equal,shared", 64), 6_144, "half",
+                  BUILT_IN.hdd).rows[0]  # fmt: skip
+    assert np.isnan(own.group_figures[few:, 2]).all() and not np.isnan(own.group_figures[:few, 2]).any()
+    assert own.figures[2, 0] == 1 and own.application_errors[2].tolist() == [0, 0]
+    given = np.array(own.group_figures)
+    given[:few, 2, 0] = 0.9, 1.0, 0.8
+    expected = stdtrit(GROUPS - 1, 0.95) * np.sqrt(0.1**2 / few + (0.1 / (GROUPS - 1)) ** 2)
+    spread = replace(own, group_figures=given).application_errors
+    assert spread[2, 0] == pytest.approx(expected) and (spread[0] == own.application_errors[0]).all()
+    given[1:, 2] = np.nan
+    assert np.isnan(replace(own, group_figures=given).application_errors[2]).all()
 
 
 def test_what_is_too_small_is_said_of_the_whole_cache(folder):
