@@ -116,6 +116,16 @@ class Case(core.Case):
         """Blocks of time of the references here that count; 0 where they are too few for an interval."""
         return blocks_in(int(np.count_nonzero(self.counts)))
 
+    @cached_property
+    def _counted_before(self) -> I64:
+        """int64[k]: of a sample, how many of all references that count come before each one here that does."""
+        ends = np.zeros(self.total, np.int64)
+        for places, first, one in zip(self.mix.at, self.start, self.mix.applications, strict=True):
+            assert one.whole is not None
+            rows = one.whole.rows[places >= first]
+            ends[places[places >= first]] = np.diff(rows, prepend=rows[:1] - 1)
+        return np.cumsum(ends)[self.counts] - 1
+
     @property
     def sampled(self) -> bool:
         """Whether the mix is a sample, so that figures are estimates of what it is a sample of."""
@@ -148,9 +158,9 @@ class Case(core.Case):
             return np.zeros(0)
         places = np.flatnonzero(self.counts)
         if self.sampled:
-            edges = np.linspace(self.mix.before(self.first), self.mix.references, self.blocks + 1)
+            edges = np.linspace(0, self.counted, self.blocks + 1)
             sums = np.append(0, np.cumsum((values * self.weights[self.mix.app])[places]))
-            of_each = np.diff(sums[np.searchsorted(self.mix.before(places), edges)])
+            of_each = np.diff(sums[np.searchsorted(self._counted_before, edges)])
             return of_each * (self.blocks / self.counted)
         edges = np.linspace(0, len(places), self.blocks + 1).astype(np.int64)
         means: F64 = np.add.reduceat(values, np.append(0, places[edges[1:-1]]), dtype=np.int64) / np.diff(edges)

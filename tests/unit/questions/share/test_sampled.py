@@ -15,7 +15,7 @@ from cachezoo.contest.sampled import GROUPS, half_widths
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.questions.share.answer import answer, service, values
-from cachezoo.questions.share.case import compare, counted_from
+from cachezoo.questions.share.case import Case, compare, counted_from
 from cachezoo.questions.share.mix import Application, Mix, Population, by_clock, mix_drawn, mixed
 from cachezoo.questions.share.partition import Floor
 from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, parse, parse_several, shrunk
@@ -160,6 +160,28 @@ def test_places_are_of_all_references(rows, more, rule):
     first = Count(rule).place(mix.references, 0)
     place = next((k for k, one in enumerate(naive) if one >= first), len(mix))
     assert counted_from(mix, rule).tolist() == [place] * mix.count
+
+
+@pytest.mark.parametrize("rules", [("all", "all"), ("half", "half"), ("75%", "all"), ("300", "half", "25%")])
+def test_blocks_are_of_as_many_references_that_count(rules):
+    rng = np.random.default_rng(7)
+    mix = mix_of([np.sort(rng.permutation(900)[:200]) for _ in rules], 7)
+    count = ",".join(rules)
+    case = Case.of(mix, 40, np.ones(mix.count), counted_from(mix, count))
+    values = rng.integers(0, 5, len(mix)) * case.counts
+    seen, before, naive = [0] * mix.count, [None] * mix.count, np.zeros(case.blocks)
+    for place, a in enumerate(mix.app.tolist()):
+        row = int(mix.applications[a].whole.rows[seen[a]])
+        seen[a] += 1
+        if place < case.start[a]:
+            continue
+        first = before[a][0] if before[a] else row
+        before[a] = first, row
+        at = sum(own[1] - own[0] + 1 for own in before if own) - 1  # of all that count, before this one
+        edges = [k * case.counted / case.blocks for k in range(1, case.blocks + 1)]
+        naive[sum(edge <= at for edge in edges)] += values[place] * case.weights[a] * case.blocks / case.counted
+    assert case.by_block(values) == pytest.approx(naive)
+    assert case.by_block(values).mean() == pytest.approx(case.mean(values))
 
 
 def mix_of(keys, more=0):
