@@ -1,7 +1,7 @@
 """Splits that are learned from the references before those that count, with a policy for each part.
 
-Each policy's misses are counted at a grid of sizes, on what each application asked before. The best policy at each size
-makes an application's curve; the split takes from these curves as much as it can. Misses are whole numbers, sizes whole
+Each policy's misses are counted at a grid of sizes, on an application's references before those. The best policy at
+each size makes its curve; the split takes from these curves as much as it can. Misses are whole numbers, sizes whole
 steps of the grid, and ties are decided, so that whoever counts the same misses finds the same split.
 """
 

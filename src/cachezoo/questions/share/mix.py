@@ -211,7 +211,7 @@ class Mix:
         return self.spread([one.distance() for one in self.applications])
 
     def until(self, stop: int) -> "Mix":
-        """The first references of all; an application that asks later has none."""
+        """The first references of all; an application whose first comes later has none."""
         counts = np.bincount(self.app[:stop], minlength=self.count).tolist()
         own = []
         for one, count in zip(self.applications, counts, strict=True):
