@@ -70,7 +70,7 @@ demo: ## the cache that is recommended for a small trace, at work, in a minute
 dev: ## install what the tests need as well; then: .venv/bin/python -m pytest PATH
 	@$(DEV)
 
-test: ## every test but the long ones: ten minutes on two cores
+test: ## every test but the long ones: 25 minutes on two cores so far, 15 are meant
 	@$(DEV)
 	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS) -m "not long"
 

@@ -52,6 +52,7 @@ FIGURES = ("hit_ratio", "ssd_writes")
 LEAST_ACCESSES, LEAST_PAGES = 50_000, 5_000
 HIERARCHIES = ("lru", "lru | lru", "hcalfu | tb=64K | lru", "promotion: arc | s3fifo")
 RAM, SSD = 0.03, 0.2  # of the pages
+OF_REQUESTS = {"p50_us": "P50", "p99_us": "P99", "iops": "IOPS", "usd_per_io": "$ per I/O"}
 FLASH = FlashOptions(
     [Size.parse("10%")], [WriteRate("25%", None, 0.25)], ("accept_all", "coin_flip", "rejectx", "opt"), RIVALS
 )
@@ -121,11 +122,11 @@ def gaps_held(exact: Sequence[Run], found: Sequence[Run]) -> list[bool]:
 
 
 def hierarchies(seeds: int) -> None:
-    """The same of hierarchies: mean time of a page read, and reads from the disk."""
+    """The same of hierarchies: mean time of a page read, reads from the disk, and errors of what is of requests."""
     sizes = f"RAM {RAM:.0%} and SSD {SSD:.0%} of the pages"
     print(f"\n{seeds} samples of {RATE:g}; {', '.join(HIERARCHIES)}; {sizes}\n")
     read = ("AMAT: within", "error", "bar", "too long by", "over the disk alone's: error")
-    titles = (*read, "from the disk: within", "error")
+    titles = (*read, "from the disk: within", "error", *(f"{name}: error" for name in OF_REQUESTS.values()))
     print(f"| trace | {' | '.join(titles)} |\n{'|---' * (1 + len(titles))}|")
     for name, trace in whole_traces():
         whole = TierBench.of_trace(name, trace, BUILT_IN, PRICES)
@@ -141,10 +142,12 @@ def hierarchies(seeds: int) -> None:
                 off, bar = ours.mean / exact.mean - 1, ours.errors["amat_us"] / exact.mean
                 saved = ours.mean / found[0].mean - exact.mean / truth[0].mean
                 disk = abs(ours.tiered.dhr - exact.tiered.dhr)
-                rows.append([abs(off) <= bar, abs(off), bar, off, abs(saved), disk <= ours.errors["dhr"], disk])
-        held, *shares, within, disk = np.mean(rows, axis=0)
-        said = " | ".join(f"{share:.1%}" for share in shares)
-        print(f"| {name} | {held:.2f} | {said} | {within:.2f} | {disk:.1%} |", flush=True)
+                mine, true = ({**own.tiered.values(), "usd_per_io": own.usd_per_io} for own in (ours, exact))
+                each = [abs(mine[own] / true[own] - 1) for own in OF_REQUESTS]
+                within = disk <= ours.errors["dhr"]
+                rows.append([abs(off) <= bar, abs(off), bar, off, abs(saved), within, disk, *each])
+        cells = [f"{value:.2f}" if at in (0, 5) else f"{value:.1%}" for at, value in enumerate(np.mean(rows, axis=0))]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def flash(seeds: int) -> None:

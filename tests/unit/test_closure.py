@@ -228,20 +228,27 @@ def test_every_library_that_a_stage_imports_is_locked(house):
 
 
 # What most stages import takes longer than their own modules, and is no file of the project: one process has it, and
-# each of its children imports what a stage does and says what that has loaded of the project.
+# each of its children imports what a stage does and says what that has loaded of the project. A child of a process
+# whose threads hold locks may wait for ever: it gets so many seconds.
+SECONDS_TO_LOAD = 600
 LOADING = """
-import importlib, json, os, sys
+import importlib, json, os, signal, sys
 import numba, numpy, pyarrow.parquet, pydantic, yaml
 assert not [name for name in sys.modules if name.startswith("cachezoo")]
+seconds = int(sys.argv[1])
 for stage, modules in json.load(sys.stdin).items():
     child = os.fork()
     if child == 0:
+        signal.alarm(seconds)
         for module in modules:
             importlib.import_module(module)
         files = [module.__file__ for name, module in sys.modules.items() if name.startswith("cachezoo")]
         print(json.dumps([stage, files]), flush=True)
         os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0, stage
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if ended:
+        why = f"killed after {seconds} s" if ended == -signal.SIGALRM else f"it ended with {ended}"
+        sys.exit(f"what {stage} loads: {why}")
 """
 
 
@@ -252,7 +259,7 @@ def loaded(house):
     for stage in STAGES:
         files = [str(file.relative_to(ROOT / "src").with_suffix("")) for file in house.read(SCRIPTS[stage]).own]
         modules[stage] = [*(name.replace("/", ".").removesuffix(".__init__") for name in files), "cachezoo.stage"]
-    command = [sys.executable, "-c", LOADING]
+    command = [sys.executable, "-c", LOADING, str(SECONDS_TO_LOAD)]
     given = json.dumps(modules)
     done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -85,8 +85,8 @@ def _traces(given: Any) -> list[Trace]:  # noqa: ANN401 - as of `read`
 
 def _together(given: Any, part: Part, apart: ApartOption) -> list[Trace] | list[Drawn]:  # noqa: ANN401 - as of `read`
     """Applications' traces whole, or samples of them; what is in memory is sampled at a rate, or with long files."""
-    sources, found = given if isinstance(given, list | tuple) else [given], list[OpenTrace | Trace]()
-    for own in sources:
+    found = list[OpenTrace | Trace]()
+    for own in _several(given):
         files = files_of(own)
         found.append(objects.addressed(read(own)) if files is None else OpenTrace(files, silent))
     in_memory = all(isinstance(own, Trace) for own in found)

@@ -41,9 +41,10 @@ class DriveWrites:
 
     pages: I32  # [n] dense flash page ids in [0, footprint), by rising address
     address: I64  # [footprint] first byte of each id
-    # [n] µs since the start of the page write's cycle, or of the trace that this is cut out of; [0] where nobody asks
+    # [n] µs since the start of the page write's cycle, or of the trace that this is cut out of; [0] where not needed
     time_us: I64
-    request: I64  # [n] row of its request in its cycle's trace, or in that one
+    # [n] row of its request in its cycle's trace, or in that one; of long traces, counted from the first one's first
+    request: I64
     starts: I64  # [c + 1]; cycle i wrote the entries [starts[i], starts[i + 1])
     page_bytes: int  # of a flash page
     parts: I32 | None = None  # [n] bytes of each page that the host wrote; None: all of each

@@ -17,16 +17,17 @@ from cachezoo.arrays import F64, I64, Bool
 from cachezoo.console import Advance
 from cachezoo.contest import choice as core
 from cachezoo.contest.blocks import blocks_in
-from cachezoo.contest.choice import Goal, choose
+from cachezoo.contest.choice import Goal, Outcome, choose
 from cachezoo.contest.counting import HALF, Count
-from cachezoo.contest.sampled import Estimated, half_widths
+from cachezoo.contest.lead import Lead
+from cachezoo.contest.sampled import GROUPS, Estimated, half_widths
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.devices.analytic import t_hdd_us
 from cachezoo.errors import ConfigError
 from cachezoo.questions.share.learned import run_parts
 from cachezoo.questions.share.mix import ROUNDING, Mix
 from cachezoo.questions.share.partition import FRAGMENT, Candidate, Floor, Hull, Shared, Task, Unfit
-from cachezoo.questions.share.partitioners import PARTS, fitted, in_sample, with_policy
+from cachezoo.questions.share.partitioners import PARTS, fitted, shrunk, with_policy
 from cachezoo.settings.device import Hdd
 from cachezoo.sizes import human_pages
 
@@ -115,6 +116,16 @@ class Case(core.Case):
         """Blocks of time of the references here that count; 0 where they are too few for an interval."""
         return blocks_in(int(np.count_nonzero(self.counts)))
 
+    @cached_property
+    def _counted_before(self) -> I64:
+        """int64[k]: of a sample, how many of all references that count come before each one here that does."""
+        ends = np.zeros(self.total, np.int64)
+        for places, first, one in zip(self.mix.at, self.start, self.mix.applications, strict=True):
+            assert one.whole is not None
+            rows = one.whole.rows[places >= first]
+            ends[places[places >= first]] = np.diff(rows, prepend=rows[:1] - 1)
+        return np.cumsum(ends)[self.counts] - 1
+
     @property
     def sampled(self) -> bool:
         """Whether the mix is a sample, so that figures are estimates of what it is a sample of."""
@@ -147,9 +158,9 @@ class Case(core.Case):
             return np.zeros(0)
         places = np.flatnonzero(self.counts)
         if self.sampled:
-            edges = np.linspace(self.mix.before(self.first), self.mix.references, self.blocks + 1)
+            edges = np.linspace(0, self.counted, self.blocks + 1)
             sums = np.append(0, np.cumsum((values * self.weights[self.mix.app])[places]))
-            of_each = np.diff(sums[np.searchsorted(self.mix.before(places), edges)])
+            of_each = np.diff(sums[np.searchsorted(self._counted_before, edges)])
             return of_each * (self.blocks / self.counted)
         edges = np.linspace(0, len(places), self.blocks + 1).astype(np.int64)
         means: F64 = np.add.reduceat(values, np.append(0, places[edges[1:-1]]), dtype=np.int64) / np.diff(edges)
@@ -186,7 +197,10 @@ class Case(core.Case):
         own = Score.of(self, candidate, self._run(candidate))
         if not self.groups:
             return own
-        again = [Score.of(group, candidate, group.run_again(own)) for group in self.groups]
+        try:
+            again = [Score.of(group, candidate, group.run_again(own)) for group in self.groups]
+        except Unfit:  # where the whole sample does, so that all that is not known is how far it may be off
+            return replace(own, blocks=np.zeros(0))
         figures = np.array([one.figures for one in again])
         means, hits = (np.array(found) for found in zip(*((one.mean, one.hit_ratio) for one in again), strict=True))
         return replace(own, groups=means, group_hits=hits, group_figures=figures)
@@ -195,11 +209,13 @@ class Case(core.Case):
         if not self.sampled:
             return candidate.run(self.mix, self.pages, self.counts, self.floors)
         rate, fixed = self.mix.rate, PARTS in candidate.options.texts
-        Task(self.mix, self.pages, self.counts, self.floors).total(candidate.fragment)  # said of the whole cache
-        own = in_sample(candidate, rate, self.pages)
-        floors = [replace(one, pages=ceil(one.pages * rate - ROUNDING)) for one in self.floors]
+        own = shrunk(candidate, rate, self.pages)
+        floors = tuple(replace(one, pages=ceil(one.pages * rate - ROUNDING)) for one in self.floors)
         pages = self.mix.own(self.pages if fixed else self.usable(candidate))
-        return self._as_whole(own.run(self.mix, pages, self.counts, floors))
+        with candidate.named():
+            Task(self.mix, self.pages, self.counts, self.floors).total(candidate.fragment)
+            task = Task(self.mix, pages, self.counts, floors, rate)
+            return self._as_whole(own.partitioner.run(task, own.options))
 
     def run_again(self, one: "Score") -> Shared:
         """What a candidate does here, with the parts and policies that were chosen elsewhere where these stay."""
@@ -245,7 +261,7 @@ class Score(Estimated):
     shared: Shared
     by_split: I64  # int64[A] pages that new splits and mappings read for each application, where they count
     # of a sample's groups, each its hit ratio (float64[GROUPS]), and each application's hit ratio and transfers there
-    # (float64[GROUPS, A, 2]; not a number where none of its references counts)
+    # (float64[GROUPS, A, 2]; not a number where none of its references counts, or no page of it is there)
     group_hits: F64 | None = field(default=None, kw_only=True)
     group_figures: F64 | None = field(default=None, kw_only=True)
 
@@ -259,6 +275,12 @@ class Score(Estimated):
         read[at] += new.sum(axis=1)
         return cls(mean, case.by_block(read), case, candidate, shared, new.sum(axis=0))
 
+    def lead(self, rival: Outcome, goal: Goal) -> Lead:
+        """As of any estimate; against one of which nobody knows how far it is off, nobody knows how sure it is."""
+        if len(self.blocks) != len(rival.blocks):
+            return Lead(goal.lead(self.mean, rival.mean), None, 0.0, np.zeros(0))
+        return super().lead(rival, goal)
+
     @property
     def transfers(self) -> float:
         """Pages read from the disk, a reference."""
@@ -269,7 +291,8 @@ class Score(Estimated):
         """The hit ratio of all references that count, and its blocks."""
         case, missed = self.case, ~self.shared.hit & self.case.counts
         if case.sampled:
-            return Estimated(max(0.0, 1 - case.mean(missed)), 1 - case.by_block(missed), groups=self.group_hits)
+            blocks = 1 - case.by_block(missed) if len(self.blocks) else self.blocks  # none without an error
+            return Estimated(max(0.0, 1 - case.mean(missed)), blocks, groups=self.group_hits)
         hit = self.shared.hit & case.counts
         return Estimated(np.count_nonzero(hit) / case.counted, case.by_block(hit))
 
@@ -308,7 +331,9 @@ class Score(Estimated):
     def applications(self) -> tuple[Served, ...]:
         """Of each."""
         case, shared, counts = self.case, self.shared, self.case.counts
-        references, misses = case.references, case.each(~shared.hit & counts) * case.weights
+        # of what no page was drawn nothing is known, though it misses none
+        known = np.array([1.0 if one.whole is None or one.whole.drawn else np.nan for one in case.mix.applications])
+        references, misses = case.references, case.each(~shared.hit & counts) * case.weights * known
         besides = (case.each(np.where(counts, shared.fragmentation, 0)) + self.by_split) * case.weights
         with np.errstate(invalid="ignore"):
             ratio, reads = np.maximum(1 - misses / references, 0.0), (misses + besides) / references
@@ -359,10 +384,19 @@ class Score(Estimated):
 
     @cached_property
     def application_errors(self) -> F64 | None:
-        """float64[A, 2]: the same of each application's hit ratio and transfers; None where nothing is estimated."""
+        """float64[A, 2]: the same of each application's hit ratio and transfers; None where nothing is estimated.
+
+        By the groups that have pages of an application; not a number where fewer than two have any.
+        """
         if self.group_figures is None:
             return None
-        return half_widths(self.figures, self.group_figures)
+        widths = half_widths(self.figures, self.group_figures)
+        for a in np.flatnonzero(np.isnan(widths[:, 0])).tolist():
+            known = self.group_figures[~np.isnan(self.group_figures[:, a, 0]), a]
+            if len(known) > 1:  # its mean is of so many groups, not of GROUPS, and varies the more
+                mean = known.mean(axis=0)
+                widths[a] = half_widths(self.figures[a], mean + (known - mean) * np.sqrt(GROUPS / len(known)))
+        return widths
 
     @property
     def _slowdowns(self) -> F64:
@@ -458,7 +492,7 @@ class Comparison:
     now: Candidate  # what runs today: to change nothing
     earlier: Mapping[Candidate, float | None]  # transfers on the case to choose on; None where a floor is not kept
     left_out: tuple[str, ...] = ()  # candidates that cannot have this case, and why, a line for each reason
-    fitted: tuple[str, ...] = ()  # those that run with other values than were given, as this is a sample
+    fitted: tuple[str, ...] = ()  # those of which a sample has other values than were given, or no error
 
     def row(self, candidate: Candidate) -> Score | None:
         """Of a candidate."""
@@ -543,6 +577,10 @@ def compare(
     for one, error in small.items():
         reasons.setdefault(str(error.__cause__), []).append(str(one))
     lines = tuple(f"left out: {', '.join(names)}: {reason}" for reason, names in reasons.items())
+    changed += tuple(
+        f"no ± of {row.candidate}: it takes more fragments than a group of the sample has; give a higher --sample"
+        for row in rows if groups and row.groups is None
+    )  # fmt: skip
     able = [row.candidate for row in rows if not row.candidate.knows]
     return Comparison(case, tuple(rows), now, _earlier(case, able, _half(advance, len(candidates))), lines, changed)
 

@@ -1,7 +1,7 @@
 """Splits that are learned from the references before those that count, with a policy for each part.
 
-Each policy's misses are counted at a grid of sizes, on what each application asked before. The best policy at each size
-makes an application's curve; the split takes from these curves as much as it can. Misses are whole numbers, sizes whole
+Each policy's misses are counted at a grid of sizes, on an application's references before those. The best policy at
+each size makes its curve; the split takes from these curves as much as it can. Misses are whole numbers, sizes whole
 steps of the grid, and ties are decided, so that whoever counts the same misses finds the same split.
 """
 
@@ -17,7 +17,7 @@ from cachezoo.errors import ConfigError
 from cachezoo.kernels.outcome import ADMITTED, HIT
 from cachezoo.kernels.partition import hull, led, lookahead, optimum
 from cachezoo.kernels.spatial import accesses_of, drawn_groups
-from cachezoo.policies.registry import classics, policy
+from cachezoo.policies.registry import classics, in_sample, policy
 from cachezoo.policies.sampling import page_seed
 from cachezoo.policies.spec import parse as parse_policy
 from cachezoo.policies.stream import Stream
@@ -158,11 +158,22 @@ def _numbered(ids: np.ndarray) -> tuple[np.ndarray, int]:
     return rank[inverse], len(first)
 
 
-def hits_of(name: str, one: Application, pages: int) -> Bool:
-    """bool[m]: which references of an application hit in a part of its own; none does in one without a page."""
+def hits_of(name: str, one: Application, pages: int, rate: float) -> Bool:
+    """bool[m]: which references of an application hit in a part of its own; none does in one without a page.
+
+    Args:
+        name: of the part's policy.
+        one: the application.
+        pages: of the part here.
+        rate: of the sample that it is in, 1 where it is whole.
+
+    Raises:
+        ConfigError: the part is too small for the policy.
+    """
     if pages < 1 or not len(one):
         return np.zeros(len(one), np.bool_)
-    found: Bool = policy(name).hits(one.page_ids, one.n_pages, pages) == HIT
+    with in_sample(name, round(pages / rate)):
+        found: Bool = policy(name).hits(one.page_ids, one.n_pages, pages) == HIT
     return found
 
 
@@ -177,7 +188,7 @@ def run_parts(mix: Mix, pages: Sequence[int], policies: Sequence[str], hulls: Se
             part, (few, many) = 100 * (last - size) / (last - first), own.policies
             names.append(f"{part:.0f} % of its pages {few}, else {many}")
         else:
-            hit[places] = hits_of(name, one, size)
+            hit[places] = hits_of(name, one, size, mix.rate)
             names.append(name)
     found = Shared.of_hits(hit, START, np.array([pages], np.int64), names)
     return replace(found, hulls=tuple(hulls))
@@ -274,7 +285,7 @@ def online_split(task: Task, text: str, window: int, steps: int, fragment: int) 
     sizes, least = fragments * fragment, np.searchsorted(fragments, task.least(fragment, total))
     begins = np.arange(0, len(mix), window * mix.count, dtype=np.int64)
     own = [np.searchsorted(places, begins) for places in mix.at]  # an application's first reference of each window
-    each = [_by_window(one, names, sizes, first) for one, first in zip(mix.applications, own, strict=True)]
+    each = [_by_window(one, names, sizes, first, mix.rate) for one, first in zip(mix.applications, own, strict=True)]
     asked = np.stack([np.diff(first, append=len(one)) for one, first in zip(mix.applications, own, strict=True)])
     splits, best = (np.zeros((len(begins), mix.count), np.int64) for _ in range(2))
     misses, references = np.zeros((mix.count, len(names), len(fragments)), np.int64), np.zeros(mix.count, np.int64)
@@ -291,12 +302,12 @@ def online_split(task: Task, text: str, window: int, steps: int, fragment: int) 
     return Shared.of_hits(hit, begins, sizes[splits])
 
 
-def _by_window(one: Application, names: Sequence[str], sizes: I64, first: I64) -> I64:
+def _by_window(one: Application, names: Sequence[str], sizes: I64, first: I64, rate: float) -> I64:
     """int64[W, P, k + 1]: misses of an application in each window."""
     found = np.zeros((len(first), len(names), len(sizes)), np.int64)
     for p, name in enumerate(names):
         for k, pages in enumerate(sizes.tolist()):
-            missed = np.append(0, np.cumsum(~hits_of(name, one, pages)))
+            missed = np.append(0, np.cumsum(~hits_of(name, one, pages, rate)))
             found[:, p, k] = np.diff(missed[np.append(first, len(one))])
     return found
 

@@ -42,7 +42,7 @@ LADDER = (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 @dataclass(frozen=True)
-class Whole:
+class Population:
     """What an application's references are a sample of: all references to some of its pages."""
 
     rows: I64  # int64[m] which of all its references each one of the sample is, never falling
@@ -60,7 +60,7 @@ class Application:
     n_pages: int  # its distinct pages
     trace: Trace | None = None  # its requests; None where the references are all that is known
     reused: bool = False  # it is in several mixes, so what depends on it alone is computed once and kept
-    whole: Whole | None = None  # of which these are a sample; None where they are all
+    whole: Population | None = None  # of which these are a sample; None where they are all
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -211,7 +211,7 @@ class Mix:
         return self.spread([one.distance() for one in self.applications])
 
     def until(self, stop: int) -> "Mix":
-        """The first references of all; an application that asks later has none."""
+        """The first references of all; an application whose first comes later has none."""
         counts = np.bincount(self.app[:stop], minlength=self.count).tolist()
         own = []
         for one, count in zip(self.applications, counts, strict=True):
@@ -374,23 +374,26 @@ def mixed(
     """Applications from traces, or from samples that are taken apart already, see `mix_traces` and `mix_drawn`."""
     whole = [one for one in traces if isinstance(one, Trace)]
     drawn = [one for one in traces if isinstance(one, Drawn)]
-    return mix_drawn(drawn, order, names) if drawn else mix_traces(whole, order, apart, names)
+    return mix_drawn(drawn, order, apart, names) if drawn else mix_traces(whole, order, apart, names)
 
 
-def mix_drawn(traces: Sequence[Drawn], order: OrderOption = "auto", names: Sequence[str] = ()) -> Mix:
+def mix_drawn(
+    traces: Sequence[Drawn], order: OrderOption = "auto", apart: Apart | None = None, names: Sequence[str] = ()
+) -> Mix:
     """Applications from samples of traces, all at one rate: as `mix_traces`, and of a sample's figures and groups.
 
     Args:
         traces: with the applications in each.
         order: as of `mix_traces`.
-        names: likewise.
+        apart: what they were taken apart by; None where each is an application, or one trace is a mixture.
+        names: as of `mix_traces`.
 
     Raises:
         ConfigError, TraceError: as `mix_traces`, or a group of the sample would be empty.
     """
     found, clocks = list[_Part](), list[_Part]()
     for trace in traces:
-        prefix, own = f"{trace.meta.trace_id}/" if len(traces) > 1 and len(trace.parts) > 1 else "", list[_Part]()
+        prefix, own = f"{trace.meta.trace_id}/" if apart and len(traces) > 1 else "", list[_Part]()
         together = _tick(trace.meta, ticks=trace.ticks)
         for name, sample, ticks in trace.parts:
             own.append(_Part(f"{prefix}{name}", sample.trace, together and ticks, sample))
@@ -416,7 +419,7 @@ def _drawn(name: str, sample: SampledTrace) -> Application:
     """An application of which there is a sample."""
     pages, whole = sample.pages, None
     if sample.rate < 1:
-        whole = Whole(sample.rows, sample.accesses, sample.n_pages, pages.n_pages / sample.n_pages)
+        whole = Population(sample.rows, sample.accesses, sample.n_pages, pages.n_pages / sample.n_pages)
     return Application(name, pages.page_ids, pages.n_pages, sample.trace, whole=whole)
 
 

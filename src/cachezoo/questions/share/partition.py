@@ -1,6 +1,7 @@
 """What decides the split of a cache among applications: a partitioner, its values, and what it did."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +16,7 @@ from cachezoo.questions.share.mix import Mix
 from cachezoo.sizes import human_pages
 from cachezoo.traces.wording import many
 
-FRAGMENT = Whole("fragment", 256, 1, 65536, "pages of 4 KiB in a fragment, the least that is given")
+FRAGMENT = Whole("fragment", 256, 1, 2**26, "pages of 4 KiB in a fragment, the least that is given")
 NOTHING = ""
 OF_EACH = "/"  # between values of the applications, in their order
 Kept = TypeVar("Kept")
@@ -102,6 +103,11 @@ class Task:
     pages: int  # of the whole cache
     counted: Bool  # bool[M], which references count: what the future's optimum is the optimum of
     floors: tuple[Floor, ...] = ()  # of each application; empty where none has one
+    rate: float = 1.0  # of a sample, for which `pages` and fragments are as much smaller than those of the whole cache
+
+    def whole(self, pages: int) -> int:
+        """Pages of the whole cache that some of this one stand for."""
+        return round(pages / self.rate)
 
     @cached_property
     def earlier(self) -> tuple[int, ...]:
@@ -129,8 +135,8 @@ class Task:
         own = [max(each, -(-floor.pages // fragment)) for floor in self.floors] or [each] * self.mix.count
         if sum(own) > total:
             message = (
-                f"floors take {human_pages(sum(own) * fragment)}, and the cache has {human_pages(total * fragment)}: "
-                "lower one (--floor)"
+                f"floors take {human_pages(self.whole(sum(own) * fragment))}, and the cache has "
+                f"{human_pages(self.whole(total * fragment))}: lower one (--floor)"
             )
             raise Unfit(message)
         return np.array(own, np.int64)
@@ -167,11 +173,15 @@ class Task:
         total, count = self.pages // fragment, self.mix.count
         if total < count * least:
             fits = self.pages // (count * least)
-            fitting = human_pages(count * least * fragment)
-            smaller = f", or smaller fragments (--fragment {1 << fits.bit_length() - 1})" if fits else ""
+            power = 1 << fits.bit_length() - 1 if fits else 0
+            if power * self.mix.rate >= self.rate:  # a page of the sample at least
+                smaller = f", or smaller fragments (--fragment {self.whole(power)})"
+            else:
+                smaller = ", or a higher --sample" if self.mix.rate < 1 else ""
+            have, each = human_pages(self.whole(self.pages)), many(self.whole(fragment), "page")
             message = (
-                f"a cache of {human_pages(self.pages)} has {many(total, 'fragment')} of {many(fragment, 'page')}, and "
-                f"{count} applications take {least} each: give at least {fitting}{smaller}"
+                f"a cache of {have} has {many(total, 'fragment')} of {each}, and {count} applications take {least} "
+                f"each: give at least {human_pages(self.whole(count * least * fragment))}{smaller}"
             )
             raise Unfit(message)
         return total
@@ -275,7 +285,13 @@ class Candidate:
             ConfigError: the cache is too large for it.
         """
         every = np.ones(len(mix), np.bool_) if counted is None else counted
-        try:
+        with self.named():
             return self.partitioner.run(Task(mix, pages, every, tuple(floors)), self.options)
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Errors within are this candidate's, and say so."""
+        try:
+            yield
         except ConfigError as error:
             raise type(error)(f"{self}: {error}") from error

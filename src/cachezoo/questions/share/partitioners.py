@@ -22,7 +22,7 @@ from cachezoo.kernels.virtual.vrm import Settings
 from cachezoo.numerals import number, whole
 from cachezoo.policies.components import Parameter, Whole, settle
 from cachezoo.policies.grammar import split as pieces
-from cachezoo.policies.registry import policy
+from cachezoo.policies.registry import in_sample, policy
 from cachezoo.policies.spec import parse as parse_policy
 from cachezoo.policies.stream import Stream
 from cachezoo.questions.share.learned import (
@@ -124,8 +124,8 @@ def _fixed(task: Task, options: Options) -> Shared:
     pages = [int(one) for one in options.text_of_each(PARTS, count)]
     names = options.text_of_each("policy", count)
     if sum(pages) > task.total(fragment) * fragment:
-        room = human_pages(task.total(fragment) * fragment)
-        raise ConfigError(f"parts of {human_pages(sum(pages))} in a cache of {room}; give smaller ones")
+        room, all_of_them = (human_pages(task.whole(size)) for size in (task.total(fragment) * fragment, sum(pages)))
+        raise ConfigError(f"parts of {all_of_them} in a cache of {room}; give smaller ones")
     return run_parts(task.mix, pages, names)
 
 
@@ -282,7 +282,8 @@ def _shared(task: Task, options: Options) -> Shared:
     mix, fragment = task.mix, options.integer("fragment")
     pages = task.total(fragment) * fragment
     name = best_policy(task, options.texts["policy"], pages)
-    run = policy(name).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), pages)
+    with in_sample(name, task.whole(pages)):
+        run = policy(name).simulate(Stream.of_pages(mix.page_ids, mix.n_pages), pages)
     hit = run.outcome == HIT
     if not run.says_who_left:  # a virtual I/O cache: nor is it known for what it read besides misses
         nobody, every = np.zeros((0, mix.count), np.int64), np.zeros(len(hit), np.int32)
@@ -411,7 +412,7 @@ def fitted(one: Candidate, mix: Mix, pages: int) -> Candidate:
         pages: of the whole cache.
 
     Raises:
-        ConfigError: it has a policy that looks at other pages than those that are asked for.
+        ConfigError: it has a policy that looks at other pages than those of the references.
     """
     rate, most = mix.rate, max(MOST_FRAGMENTS, MOST_EACH * mix.count)
     if rate == 1:
@@ -431,7 +432,7 @@ def fitted(one: Candidate, mix: Mix, pages: int) -> Candidate:
     return _with_numbers(one, fit)
 
 
-def in_sample(one: Candidate, rate: float, pages: int) -> Candidate:
+def shrunk(one: Candidate, rate: float, pages: int) -> Candidate:
     """What runs in a sample of some rate for a candidate, with all that counts pages or references as much smaller.
 
     Args:

@@ -271,7 +271,7 @@ class Bench:
         return Usual(
             ssd.read_us + PAGE_BYTES / ssd.read_mb_s,
             ssd.write_us + PAGE_BYTES / ssd.write_mb_s,
-            float(self.each_us.mean()),
+            float(np.average(self.each_us, weights=None if self.uncut is None else self.uncut.weight)),
         )
 
     def run(self, point: Point) -> TierRun:
@@ -298,7 +298,7 @@ class Bench:
             return found
         own = found.reduced
         disk_us, uncut_us = self.uncut.times_us(own.disk, own.first_request, found.depth, run.ram_pages > 0)
-        return replace(found, disk_us=disk_us, uncut_us=uncut_us)
+        return replace(found, disk_us=disk_us, uncut_us=uncut_us, weight=self.uncut.weight)
 
     def tiered(self, point: Point) -> Tiered:
         """Hit ratios and response times of a hierarchy on the models."""

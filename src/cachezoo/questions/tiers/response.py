@@ -163,12 +163,14 @@ class Response:
     disk_us: F64  # [k] of each, from arrival to end
     ssd_us: F64
     device: AnalyticDevice | None  # whose models say how busy tiers are; None where measured times say it themselves
-    stretched: float  # these four as of `Tiered`
+    stretched: float  # these three as of `Tiered`
     loop: Loop
     depth: int
-    span_us: float
-    # [k] what each I/O of the disk takes alone, where it is one of a whole request that a sample has a part of
+    replayed_us: float  # from the first request to the end of the last; in an open loop to its arrival
+    # Where requests are parts that a sample has of whole ones: [k] what the whole one of each I/O of the disk takes
+    # alone, and [n] what each part counts for, see `Uncut`
     uncut_us: F64 | None = None
+    weight: F64 | None = None
 
     @cached_property
     def _requests(self) -> tuple[F64, F64]:
@@ -182,6 +184,21 @@ class Response:
         total += (reads - brought) * DRAM_US
         longest[(reads > brought) & (longest < DRAM_US)] = DRAM_US
         return total, longest
+
+    @cached_property
+    def _counts_for(self) -> F64:
+        """float64[r]: what each request counts for."""
+        first = self.reduced.first_request
+        return np.ones(len(self.reduced.reads)) if self.weight is None else self.weight[first:]
+
+    @cached_property
+    def span_us(self) -> float:
+        """As `replayed_us`; where requests are parts, what the whole ones take in a closed loop."""
+        if self.weight is None:
+            return self.replayed_us
+        took, disk = self._requests[1].copy(), self.reduced.disk
+        took[disk.request[~disk.read] - self.reduced.first_request] = self.disk_us[~disk.read]
+        return float(self._counts_for @ took) / self.depth
 
     def blocks(self, count: int) -> F64:
         """float64[count]: AMAT of blocks of time with about equally many page reads each, µs.
@@ -206,6 +223,8 @@ class Response:
         """float64[k]: what each of the disk's I/Os takes it. A write buffer would spare no work, and is off."""
         if self.device is None:
             return self.disk_us
+        if self.uncut_us is not None:
+            return self.uncut_us
         bare = self.device.hdd.model_copy(update={"write_buffer_bytes": 0})
         return t_hdd_us(self.reduced.disk.trace, bare)
 
@@ -221,18 +240,20 @@ class Response:
         """µs that each tier works for the requests [first, last), rows of the trace."""
         disk, base = self.reduced.disk, self.reduced.first_request
         low, high = np.searchsorted(disk.request, (first, last)).tolist()
+        work_us = self._disk_work_us[low:high]
+        if self.weight is not None:
+            work_us = work_us * self.weight[disk.request[low:high]]
         return {
             "ram": DRAM_US * float(self.reduced.reads[first - base : last - base].sum()),
             "ssd": self._ssd_work_us(first, last),
-            "disk": float(self._disk_work_us[low:high].sum()),
+            "disk": float(work_us.sum()),
         }
 
     def _alone_us(self, in_ram: int) -> float:
         """µs that all page reads take without waiting, so many of them in RAM."""
         ssd = self.reduced.ssd
         ssd_us = self.ssd_us if self.device is None else t_ssd_us(ssd.trace, self.device.ssd)
-        disk_us = self._disk_work_us if self.uncut_us is None else self.uncut_us
-        pairs = ((ssd, ssd_us), (self.reduced.disk, disk_us))
+        pairs = ((ssd, ssd_us), (self.reduced.disk, self._disk_work_us))
         return DRAM_US * in_ram + sum(count * mean for count, mean in (_brought(*pair) for pair in pairs))
 
     def iops_by_snapshot(self, seconds: float = SNAPSHOT_S) -> F64:
@@ -247,7 +268,7 @@ class Response:
         begins = np.flatnonzero(np.diff(at // length, prepend=-1.0))
         edges = [*(first + begins).tolist(), first + len(at)]
         busiest = [max(self.busy_us(low, high).values()) for low, high in pairwise(edges)]
-        served: F64 = 1e6 * np.diff(edges) / np.array(busiest)
+        served: F64 = 1e6 * np.add.reduceat(self._counts_for, np.array(edges[:-1]) - first) / np.array(busiest)
         return served
 
     def usd_per_io(self, usd: float) -> float:
@@ -274,12 +295,16 @@ class Response:
         (ssd_pages, ssd_us), (disk_pages, disk_us) = (
             _brought(ios, times) for ios, times in ((reduced.ssd, self.ssd_us), (reduced.disk, self.disk_us))
         )
+        requests = self._counts_for
+        of_disk = requests[reduced.disk.request - reduced.first_request]
         written = reduced.disk.trace.op == OP_WRITE
         busy = self.busy_us(reduced.first_request, len(self.ts.trace))
         busiest = max(busy, key=lambda name: busy[name])
         first = int(self.ts.pages.request_start[reduced.first_request])
         buffered = int(((self.run.tier[first:] == BUFFER) & ~self.ts.write[first:]).sum())
-        quantiles = np.quantile(longest[reduced.reads > 0], (0.5, 0.95, 0.99))
+        reading = reduced.reads > 0
+        weighted: Any = {} if self.weight is None else {"weights": requests[reading], "method": "inverted_cdf"}
+        quantiles = np.quantile(longest[reading], (0.5, 0.95, 0.99), **weighted)
         return Tiered(
             reads=reads,
             writes=int(self.ts.write[first:].sum()),
@@ -294,16 +319,16 @@ class Response:
             p50_us=float(quantiles[0]),
             p95_us=float(quantiles[1]),
             p99_us=float(quantiles[2]),
-            write_us=float(self.disk_us[written].mean()) if written.any() else 0.0,
-            iops=1e6 * len(reduced.reads) / busy[busiest],
+            write_us=float(np.average(self.disk_us[written], weights=of_disk[written])) if written.any() else 0.0,
+            iops=1e6 * float(requests.sum()) / busy[busiest],
             busiest=busiest,
             iops_ssd=1e6 * len(reduced.ssd) / busy["ssd"] if busy["ssd"] else 0.0,
             ssd_busy=busy["ssd"] / self.span_us if self.span_us else 0.0,
             disk_busy=busy["disk"] / self.span_us if self.span_us else 0.0,
             ssd_written=int(reduced.ssd.pages[~reduced.ssd.read].sum()),
             ssd_ios=len(reduced.ssd),
-            disk_ios=len(reduced.disk),
-            requests=len(reduced.reads),
+            disk_ios=round(of_disk.sum()),
+            requests=round(requests.sum()),
             span_s=self.span_us / 1e6,
             stretched=self.stretched,
             loop=self.loop,

@@ -26,7 +26,9 @@ class Uncut:
 
     alone_us: F64  # [n, LAGS + 1] where the disk serves all of them; the last is the request's own
     cached_us: F64  # [n] of its own below a cache
-    weight: F64  # [n] requests of the whole trace that it stands for, of those of its length
+    # [n] what a run of blocks that is kept counts for, where each page counts once: `rate` times the requests of its
+    # length that there are for each run of theirs that is kept
+    weight: F64
 
     @classmethod
     def of(cls, sample: SampledTrace, ts: TierStream, hdd: Hdd) -> "Uncut | None":
@@ -50,7 +52,8 @@ class Uncut:
         block = sample.plan.block_bytes
         own = near.offset[:, -1]
         blocks = (own + near.size[:, -1] - 1) // block - own // block + 1
-        return cls(alone_us, cached_us, 1 / (1 - (1 - sample.rate) ** blocks))
+        # A run begins at a kept block that is the first, or follows one that is not kept.
+        return cls(alone_us, cached_us, 1 / (1 + (blocks - 1) * (1 - sample.rate)))
 
     def times_us(self, disk: TierIos, first: int, depth: int, cached: bool) -> tuple[F64, F64]:
         """float64[k] twice: µs that each of the disk's I/Os takes, of a closed loop's issue to its end, and alone.

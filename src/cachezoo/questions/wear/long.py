@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cachezoo.arrays import I32, I64
+from cachezoo.arrays import I32, I64, stretches
 from cachezoo.console import Advance
 from cachezoo.errors import TraceError
 from cachezoo.flash_drive.names import FIOS
@@ -62,7 +62,7 @@ def written_by(
         traces: as `cycles_of` takes them; where one is in memory, all are.
         options: placements and drives.
         cycles: as of `cycles_of`.
-        advance: told the share of long traces that is read.
+        advance: called with the share of long traces that is read.
 
     Raises:
         ConfigError: as `cycles_of`.
@@ -124,8 +124,7 @@ class _Reader:
         rank: I32 = np.empty(len(order), np.int32)
         rank[order] = np.arange(len(order), dtype=np.int32)
         pages = self.spill.column(PAGES)
-        for low in range(0, len(pages), AT_ONCE):
-            part = slice(low, low + AT_ONCE)
+        for part in stretches(len(pages)):
             pages[part] = rank[pages[part]]
             self.spill.release()
         found: I64 = page[order]
@@ -143,10 +142,6 @@ class _Reader:
         return Trims(self.spill.column(BEFORE)[:total], self.spill.column(GIVEN_UP)[:total], commands)
 
 
-AT_ONCE = 1 << 22
-"""Page writes that are numbered at a time."""
-
-
 def long_writes(
     traces: Sequence[TraceFiles], cycles: int | None = None, page_bytes: int = FLASH_PAGE_BYTES,
     advance: Advance = silent,
@@ -157,7 +152,7 @@ def long_writes(
         traces: as `cachezoo.questions.wear.options.cycles_of` takes them.
         cycles: likewise.
         page_bytes: of a flash page; it divides a chunk.
-        advance: told the share of them that is read.
+        advance: called with the share of them that is read.
 
     Raises:
         ConfigError: as `cycles_of`.

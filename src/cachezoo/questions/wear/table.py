@@ -79,7 +79,7 @@ class Placing:
     """Placements on one drive's writes."""
 
     bench: Bench  # the drive that placements are tuned on
-    cycles: Sequence[Trace]  # what the writes are of; empty for those of a cache, so that nothing is learned
+    cycles: Sequence[Trace]  # what the writes are of, for FIOS; empty where they are a cache's or of long traces
     seed: int  # of K-means
     bundle: Dictionary | None = None
     labels: dict[int, StreamLabels] = field(default_factory=dict)  # of the cycles that were learned from

@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from cachezoo.coded import Coded
+from cachezoo.contest.choice import Goal
 from cachezoo.contest.counting import Count
 from cachezoo.contest.sampled import GROUPS, half_widths
 from cachezoo.devices.built_in import BUILT_IN
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.questions.share.answer import answer, service, values
-from cachezoo.questions.share.case import compare, counted_from
-from cachezoo.questions.share.mix import Mix, mix_drawn, mixed
+from cachezoo.questions.share.case import Case, compare, counted_from
+from cachezoo.questions.share.mix import Application, Mix, Population, by_clock, mix_drawn, mixed
 from cachezoo.questions.share.partition import Floor
-from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, in_sample, parse, parse_several
+from cachezoo.questions.share.partitioners import LEAST_WINDOW, fitted, parse, parse_several, shrunk
 from cachezoo.traces import memory
 from cachezoo.traces.mixing import interleave
 from cachezoo.traces.read import OpenTrace, TraceFiles, read_together, silent
@@ -135,6 +137,8 @@ def test_volumes_and_sources_are_sampled_as_traces_of_their_own(folder):
                 assert own.before.tolist() == other[1].before.tolist()
                 assert own.trace.offset.tolist() == other[1].trace.offset.tolist()
             assert own.n_pages == pytest.approx(other[1].n_pages, rel=0.01)
+    named = mixed(read(folder, 0.2, ["volumes", "big"], "volume"), "auto", "volume")
+    assert named.names == ("both/big", "both/small", "big/big")
     with pytest.raises(TraceError, match="no mixture of several traces; name more, or --apart volume"):
         read(folder, 0.2, ["volumes"], "source")
 
@@ -158,13 +162,33 @@ def test_places_are_of_all_references(rows, more, rule):
     assert counted_from(mix, rule).tolist() == [place] * mix.count
 
 
+@pytest.mark.parametrize("rules", [("all", "all"), ("half", "half"), ("75%", "all"), ("300", "half", "25%")])
+def test_blocks_are_of_as_many_references_that_count(rules):
+    rng = np.random.default_rng(7)
+    mix = mix_of([np.sort(rng.permutation(900)[:200]) for _ in rules], 7)
+    count = ",".join(rules)
+    case = Case.of(mix, 40, np.ones(mix.count), counted_from(mix, count))
+    values = rng.integers(0, 5, len(mix)) * case.counts
+    seen, before, naive = [0] * mix.count, [None] * mix.count, np.zeros(case.blocks)
+    for place, a in enumerate(mix.app.tolist()):
+        row = int(mix.applications[a].whole.rows[seen[a]])
+        seen[a] += 1
+        if place < case.start[a]:
+            continue
+        first = before[a][0] if before[a] else row
+        before[a] = first, row
+        at = sum(own[1] - own[0] + 1 for own in before if own) - 1  # of all that count, before this one
+        edges = [k * case.counted / case.blocks for k in range(1, case.blocks + 1)]
+        naive[sum(edge <= at for edge in edges)] += values[place] * case.weights[a] * case.blocks / case.counted
+    assert case.by_block(values) == pytest.approx(naive)
+    assert case.by_block(values).mean() == pytest.approx(case.mean(values))
+
+
 def mix_of(keys, more=0):
     """A sample in lockstep of which these references are known."""
-    from cachezoo.questions.share.mix import Application, Whole, by_clock
-
     applications = [
         Application(str(a), np.arange(len(own), dtype=np.int32), len(own),
-                    whole=Whole(own, int(own[-1]) + 1 + more, 40, len(own) / 40))
+                    whole=Population(own, int(own[-1]) + 1 + more, 40, len(own) / 40))
         for a, own in enumerate(keys)
     ]  # fmt: skip
     return Mix(tuple(applications), by_clock(keys), "lockstep", rate=0.5)
@@ -191,6 +215,73 @@ def test_what_runs_with_other_values_is_said(folder):
     assert values(own)["remarks"][:2] == list(own.fitted)
 
 
+def test_what_its_groups_are_too_small_for_runs_without_an_error(folder):
+    mix = mixed(read(folder, 0.02))
+    least = parse("gvpa(f=8)", 64)
+    own = compare(mix, [least, *parse_several("equal,shared", 64)], 2_000, "half", BUILT_IN.hdd)
+    row, other, now = own.rows
+    assert row.error_90 is None and row.interval is None and row.hits.interval is None and other.error_90 > 0
+    assert row.lead(now, Goal.COST).interval is now.lead(row, Goal.COST).interval is None
+    assert own.fitted[-1] == (
+        "no ± of gvpa(fragment=50, f=8, q=50000): it takes more fragments than a group of the sample has; give a "
+        "higher --sample"
+    )
+    assert own.advised is not row and "gvpa" in answer(own) + str(values(own))
+
+
+def test_a_group_without_a_page_of_an_application_says_nothing_of_it(folder):
+    """A third application has three pages, so that most groups have none of it, and its misses are the same in all."""
+    mix, few = mixed(read(folder, 0.25)), 3
+    ids = np.arange(100_000, dtype=np.int32) % few
+    added = []
+    for k, one in enumerate((mix, *mix.groups)):
+        part = range(few) if not k else [page for page in range(few) if page == k - 1]
+        rows = np.flatnonzero(np.isin(ids, part))
+        own = Application("few", np.unique(ids[rows], return_inverse=True)[1].astype(np.int32), len(part),
+                          TRACES[0].take(np.arange(min(1, len(rows)))),
+                          whole=Population(rows, len(ids), few * 4, len(part) / (few * 4)))  # fmt: skip
+        each = (*one.applications, own)
+        added.append(replace(one, applications=each, app=by_clock([app.whole.rows for app in each])))
+    own = compare(replace(added[0], groups=tuple(added[1:])), parse_several("equal,shared", 64), 6_144, "half",
+                  BUILT_IN.hdd).rows[0]  # fmt: skip
+    assert np.isnan(own.group_figures[few:, 2]).all() and not np.isnan(own.group_figures[:few, 2]).any()
+    assert own.figures[2, 0] == 1 and own.application_errors[2].tolist() == [0, 0]
+    given = np.array(own.group_figures)
+    given[:few, 2, 0] = 0.9, 1.0, 0.8
+    expected = stdtrit(GROUPS - 1, 0.95) * np.sqrt(0.1**2 / few + (0.1 / (GROUPS - 1)) ** 2)
+    spread = replace(own, group_figures=given).application_errors
+    assert spread[2, 0] == pytest.approx(expected) and (spread[0] == own.application_errors[0]).all()
+    given[1:, 2] = np.nan
+    assert np.isnan(replace(own, group_figures=given).application_errors[2]).all()
+
+
+def test_what_is_too_small_is_said_of_the_whole_cache(folder):
+    mix = mixed(read(folder, 0.02))
+    with pytest.raises(ConfigError) as caught:
+        compare(mix, [parse("gvpa(f=16)", 64)], 1_500, "half", BUILT_IN.hdd, must_fit=True)
+    assert str(caught.value) == (
+        "gvpa(fragment=50, f=16, q=50000): a cache of 5.9 MiB (1,500 p) has 30 fragments of 50 pages, and 2 "
+        "applications take 16 each: give at least 6.2 MiB (1,600 p), or a higher --sample"
+    )
+    with pytest.raises(
+        ConfigError,
+        match=r"^equal\(fragment=200\): a cache of 1.2 MiB \(300 p\) has 1 fragment of 200 pages.*"
+        r"give at least 1.6 MiB \(400 p\), or smaller fragments \(--fragment 128\)$",
+    ):
+        compare(mix, [parse("equal", 200)], 300, "half", BUILT_IN.hdd, must_fit=True)
+    found = compare(mix, parse_several("gvpa(f=16),equal", 64), 1_500, "half", BUILT_IN.hdd)
+    assert found.left_out[0].startswith("left out: gvpa(fragment=50, f=16, q=50000): a cache of 5.9 MiB (")
+
+
+@pytest.mark.parametrize("by", ["shared", "equal"])
+def test_a_policy_that_a_sample_is_too_small_for_names_the_cache_of_the_whole(folder, by):
+    mix, pages = mixed(read(folder, 0.02)), 2_000 if by == "shared" else 4_000
+    with pytest.raises(ConfigError, match=r"a cache of 2000 pages is too small in the sample; give a"):
+        found(mix, f"{by}(policy=follow(sample=0.1))", pages)
+    with pytest.raises(ConfigError, match=r"sample = 0.1 of 150 pages makes shadows of 15"):
+        found(mix, f"{by}(policy=follow(sample=0.1))", 150 * (pages // 2_000))
+
+
 def test_floors_hold_for_the_whole_cache(folder):
     floors = (Floor(pages=1_000), Floor(hits=0.5))
     own = found(mixed(read(folder, 0.25)), "learned(policy=lru),equal,shared", floors=floors)
@@ -201,13 +292,19 @@ def test_floors_hold_for_the_whole_cache(folder):
 def test_a_sample_gives_out_whole_pages_and_windows_that_say_something(rate, fragment, window):
     mix, pages = replace(mix_of([np.arange(3), np.arange(4)]), rate=rate), 200_000
     own = fitted(parse(f"ucp(window={window})", fragment), mix, pages)
-    small = in_sample(own, rate, pages)
+    small = shrunk(own, rate, pages)
     assert own.fragment * rate == pytest.approx(small.fragment, abs=rate) and own.fragment >= 1 / rate - 1
     assert small.options.integer("window") >= min(window, LEAST_WINDOW) - 1
     assert pages * rate / small.fragment <= 1_025
     total = pages // own.fragment
     assert abs(mix.own(total * own.fragment) // small.fragment - total) <= max(1, total // 100)
     assert fitted(own, replace(mix, rate=1.0), pages) is own
+
+
+def test_fragments_of_a_large_cache_are_as_large_as_a_sample_takes_them(folder):
+    mix, pages = replace(mix_of([np.arange(3), np.arange(4)]), rate=0.001), 100_000_000
+    own = fitted(parse("equal"), mix, pages)
+    assert own.fragment > 65_536 and parse(str(own)) == own
 
 
 def test_a_trace_lasts_till_its_last_request_though_that_is_not_drawn(folder):
@@ -224,6 +321,6 @@ def test_what_a_sample_cannot_stand_for_is_refused(folder):
     with pytest.raises(ConfigError, match="no sample of the pages stands for its neighbours; give --sample exact"):
         found(mix, "shared(policy=vrm(fragment=8, n=512, q=100))")
     with pytest.raises(ConfigError, match="1 names for 2 applications"):
-        mix_drawn(read(folder, 0.25), "auto", ["one"])
+        mix_drawn(read(folder, 0.25), "auto", None, ["one"])
     with pytest.raises(TraceError, match="none of its blocks is chosen: raise rate"):
         read(folder, 0.00001)

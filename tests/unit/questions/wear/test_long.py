@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import cachezoo as cz
+from cachezoo import arrays
 from cachezoo.coded import Coded
 from cachezoo.flash_drive import writes as drive
 from cachezoo.flash_drive.writes import drive_writes
 from cachezoo.kernels import ftl
 from cachezoo.policies import long as simulated
-from cachezoo.questions.wear import long
 from cachezoo.questions.wear.long import long_writes
 from cachezoo.questions.wear.options import cycles_of
 from cachezoo.traces.chunks import CHUNK_BYTES
@@ -51,7 +51,7 @@ def traces(tmp_path_factory):
 
 @pytest.fixture
 def in_short_spans(monkeypatch):
-    for module in (drive, ftl, long, deaths, simulated):
+    for module in (drive, ftl, arrays, deaths, simulated):
         monkeypatch.setattr(module, "AT_ONCE", SPAN)
 
 
