@@ -41,8 +41,8 @@ HEADINGS = "| step | requests | distinct pages | s | CPU s | memory, GiB | M acc
 HEAD = """# How commands grow with a trace
 
 Written by `CACHEZOO_LONG_FROM=1 python benchmarks/growth.py`, which says what its traces are: one run of each on two
-cores of an Intel Xeon, with other work at the lowest priority beside some. All lengths are run as long traces are;
-`recommend` alone runs the whole trace up to 50 million page accesses, and a sample of longer ones."""
+cores of an Intel Xeon, with other work at the same time as some, which makes their s longer. All lengths are run as
+long traces are; `recommend` alone runs the whole trace up to 50 million page accesses, and a sample of longer ones."""
 
 
 def pieces(requests: int, seed: int = 1) -> Iterator[Trace]:

@@ -26,7 +26,7 @@ DEFAULT_BY = (
 
 
 def column_of(apart: ApartOption, traces: int) -> "Apart | None":
-    """What so many traces are taken apart by; None: not at all."""
+    """The column by which traces are split into applications; None: each trace is one."""
     if apart == "auto":
         return "source" if traces == 1 else None
     return apart

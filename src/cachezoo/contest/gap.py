@@ -25,7 +25,7 @@ def gap(hit_ratio: float, best: float, optimum: float) -> tuple[float | None, fl
 
 
 def gap_errors(whole: F64, groups: F64) -> tuple[float | None, float]:
-    """Half the 90 % intervals of what `gap` says of hit ratios that were estimated from a sample.
+    """Half the 90 % intervals of both figures of `gap`, for hit ratios that were estimated from a sample.
 
     A ratio is off by as much as its parts are, to first order: a group's own denominator may be next to nothing.
 

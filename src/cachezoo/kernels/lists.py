@@ -15,8 +15,7 @@ from cachezoo.kernels.step import step
 def links(n_pages: int, lists: int) -> tuple[I32, I32]:
     """`before` and `after` of that many empty lists.
 
-    Not compiled: numpy asks the system for huge pages of memory and numba does not, and on lists of a hundred million
-    ids steps take half as long with them.
+    Not compiled: numpy asks the system for huge pages of memory for arrays of megabytes, and numba does not.
     """
     before = np.arange(n_pages + lists, dtype=np.int32)
     return before, before.copy()

@@ -1,4 +1,4 @@
-"""What follows of a drive's page writes in one pass over them, into room that the caller has: memory, or a file."""
+"""Columns derived from a drive's page writes in one pass, written to arrays of the caller, in memory or in a file."""
 
 from typing import Any
 
@@ -110,7 +110,7 @@ def place_by_death(life: I64, never: int, length: int, windows: int, placed: U8,
 
     Args:
         life: int64[n] page writes until each one dies, or `never`.
-        never: what stands for no end.
+        never: the lifetime of a write that nothing overwrites.
         length: page writes of a window.
         windows: that are open, from the one of the write on.
         placed: uint8[n], written where a write dies in an open window.

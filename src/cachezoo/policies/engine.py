@@ -12,7 +12,6 @@ import numpy as np
 from cachezoo.arrays import I32, U8
 from cachezoo.errors import ConfigError
 from cachezoo.kernels import loops
-from cachezoo.kernels.huge import in_huge_pages
 from cachezoo.kernels.jit import specialise
 from cachezoo.kernels.near import is_at_hand, is_far
 from cachezoo.kernels.outcome import NONE, REQUEST
@@ -97,7 +96,7 @@ class Course:
             capacity: pages, at least 1.
             first: access to begin with, a request's first.
             far: whether the state is too large for the processor's caches, so that what a step reads is brought near
-                beforehand, and lies in huge pages where the system has them.
+                beforehand.
 
         Raises:
             ConfigError: capacity below 1, or a parameter outside its range.
@@ -113,8 +112,6 @@ class Course:
             f"{gate_module}_{eviction.id}", eviction.has, eviction.touch, eviction.insert, admission.admit,
             admission.saw, eviction.near or eviction.has, eviction.soon or eviction.has, far,
         )  # fmt: skip
-        if far:
-            in_huge_pages(self._state)
         self._lessons = pauses(stream, eviction.learn_every) if eviction.learn else []
 
     def serve(self, high: int, outcome: U8, victim: I32) -> None:

@@ -169,7 +169,7 @@ def behind_decisions(name: str, decided: Bool) -> Policy:
 
 @contextmanager
 def in_sample(policy_id: str, capacity: int) -> Iterator[None]:
-    """Where the cache of a sample is too small for its policy, name that of the whole trace, which somebody gave.
+    """Where the cache of a sample is too small for its policy, the error names the cache of the whole trace.
 
     Args:
         policy_id: as of `policy`.

@@ -140,7 +140,7 @@ def _curves(axes: "Axes", table: FlashTable) -> None:
 
 
 def _off(axes: "Axes", places: Sequence[float], rows: Sequence[RateRow], colour: str) -> None:
-    """What points may be off, of a sample."""
+    """Draw the 90 % errors of points from a sample."""
     errors = [error for row in rows if (error := _error(row)) is not None]
     if errors:
         axes.errorbar(places, [_busy(row) for row in rows], yerr=errors, fmt="none", ecolor=colour, elinewidth=0.8)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from json import loads
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,11 @@ from cachezoo.traces.clock import are_numbered, has_clock, time_scale
 from cachezoo.traces.mixing import sources
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.provenance import SOURCES
-from cachezoo.traces.read import Drawn
 from cachezoo.traces.sampling import SampledTrace
 from cachezoo.traces.table import Trace, TraceMeta
+
+if TYPE_CHECKING:  # a stage that reads no raw trace does not depend on how they are read
+    from cachezoo.traces.read import Drawn
 
 Order = Literal["lockstep", "clock"]
 OrderOption = Literal["auto", "lockstep", "clock"]
@@ -368,17 +370,17 @@ def mix_traces(
 
 
 def mixed(
-    traces: Sequence[Trace] | Sequence[Drawn], order: OrderOption = "auto", apart: Apart | None = None,
+    traces: "Sequence[Trace] | Sequence[Drawn]", order: OrderOption = "auto", apart: Apart | None = None,
     names: Sequence[str] = (),
 ) -> Mix:  # fmt: skip
     """Applications from traces, or from samples that are taken apart already, see `mix_traces` and `mix_drawn`."""
     whole = [one for one in traces if isinstance(one, Trace)]
-    drawn = [one for one in traces if isinstance(one, Drawn)]
+    drawn = [one for one in traces if not isinstance(one, Trace)]
     return mix_drawn(drawn, order, apart, names) if drawn else mix_traces(whole, order, apart, names)
 
 
 def mix_drawn(
-    traces: Sequence[Drawn], order: OrderOption = "auto", apart: Apart | None = None, names: Sequence[str] = ()
+    traces: "Sequence[Drawn]", order: OrderOption = "auto", apart: Apart | None = None, names: Sequence[str] = ()
 ) -> Mix:
     """Applications from samples of traces, all at one rate: as `mix_traces`, and of a sample's figures and groups.
 

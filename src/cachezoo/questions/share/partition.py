@@ -16,7 +16,7 @@ from cachezoo.questions.share.mix import Mix
 from cachezoo.sizes import human_pages
 from cachezoo.traces.wording import many
 
-FRAGMENT = Whole("fragment", 256, 1, 2**26, "pages of 4 KiB in a fragment, the least that is given")
+FRAGMENT = Whole("fragment", 256, 1, 65536, "pages of 4 KiB in a fragment, the least that is given")
 NOTHING = ""
 OF_EACH = "/"  # between values of the applications, in their order
 Kept = TypeVar("Kept")

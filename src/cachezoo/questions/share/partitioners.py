@@ -412,11 +412,14 @@ def fitted(one: Candidate, mix: Mix, pages: int) -> Candidate:
         pages: of the whole cache.
 
     Raises:
-        ConfigError: it has a policy that looks at other pages than those of the references.
+        ConfigError: it has a policy that looks at other pages than those of the references, or no fragment is as large
+            as a page of the sample.
     """
     rate, most = mix.rate, max(MOST_FRAGMENTS, MOST_EACH * mix.count)
     if rate == 1:
         return one
+    if rate * FRAGMENT.high < 1 - ROUNDING:
+        raise ConfigError(f"a page of a sample at rate {rate:g} is more than a fragment can be; give a higher --sample")
     for name in one.options.texts.get("policy", AUTO).replace(OF_EACH, OR).split(OR):
         if name != AUTO and parse_policy(name).is_virtual:
             raise ConfigError(f"policy {name}: no sample of the pages stands for its neighbours; give --sample exact")
@@ -425,7 +428,7 @@ def fitted(one: Candidate, mix: Mix, pages: int) -> Candidate:
         if name in one.partitioner.windows:
             return max(value, ceil(min(value, LEAST_WINDOW) / rate))
         if name == FRAGMENT.name:
-            own = max(1, round(value * rate), ceil(pages * rate / most))
+            own = max(1, round(value * rate), min(ceil(pages * rate / most), int(FRAGMENT.high * rate + ROUNDING)))
             return ceil(own / rate - ROUNDING)
         return value
 

@@ -42,7 +42,7 @@ def are_long(traces: Sequence[TraceFiles]) -> bool:
 
 
 class Written(NamedTuple):
-    """What a drive lives through."""
+    """The writes of all cycles of a drive, and how they were read."""
 
     traces: list[str]  # their ids
     cycles: list[Trace]  # none of long traces

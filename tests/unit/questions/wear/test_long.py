@@ -103,7 +103,7 @@ def test_what_is_given_up_is_that_of_the_traces_in_memory(tmp_path):
 
 
 def answers(monkeypatch, *args):
-    """What a command says of a trace in memory, and of the same as a long one."""
+    """Output of a command for a trace in memory, and for the same trace as a long one."""
     found = []
     for least in ("", "1"):
         monkeypatch.setenv(FROM, least)
@@ -130,7 +130,7 @@ def test_fios_is_left_out_of_long_traces_and_that_is_said(traces, monkeypatch):
 
 
 def from_python(monkeypatch, given, by, **words):
-    """What Python says of the same; of long traces it leaves out fios, as the command does."""
+    """Python answers like the command, which leaves out fios for long traces."""
     found = []
     for least in ("", "1"):
         monkeypatch.setenv(FROM, least)
