@@ -5,25 +5,27 @@ import subprocess
 import sys
 from pathlib import Path
 
+from cachezoo import paths
 from cachezoo.config.load import load_params
 from cachezoo.console import out
 from cachezoo.io import write_json
 from cachezoo.show.output import drawn
 from cachezoo.stage import guarded
-from lab import pages
+from cachezoo.zoo.reuse.metrics import read_metrics
+from lab import goals, pages
 from lab.baleen import document as baleen
 from lab.baleen import public as baleen_public
 from lab.carry_over import document as carried
 from lab.carry_over import plot as carried_plot
 from lab.fios import document as fios
-from lab.goals import document as goals
 from lab.hca import document as hca
 from lab.rcrnn import public, public_plot
 from lab.reconfigure import document, plot
+from lab.retrained import document as retrained
 from lab.virtual import document as virtual
 
 ROOT = Path(__file__).resolve().parents[1]
-INPUTS = ("ingest", "corpus", "evaluate", "evaluate_workload")
+INPUTS = ("ingest", "corpus", "evaluate", "evaluate_workload", "evaluate_reuse")
 
 
 def main() -> int:
@@ -37,10 +39,11 @@ def main() -> int:
     with guarded("figures"):
         update_public()
         figures, streams, tiers = pages.read_figures(), fios.read_fios(fios.FILE), hca.read_hca(hca.FILE)
-        shared = virtual.read_virtual(virtual.FILE)
+        shared, reuse = virtual.read_virtual(virtual.FILE), read_metrics(paths.overall_metrics("reuse"))
         out().print(
             *carried_plot.tables(carried.read_carry_over(carried.FILE)),
-            *goals.tables(goals.read_goals(goals.FILE)),
+            drawn(goals.table(reuse)),
+            drawn(retrained.table(retrained.read_retrained(retrained.FILE), reuse)),
             *plot.tables(document.read_reconfigured(document.FILE)),
             *pages.tables(figures),
             *public_plot.tables(public.read_public(public.FILE)),

@@ -47,14 +47,13 @@ from cachezoo.zoo.streams.metrics import StreamsMetrics
 from cachezoo.zoo.virtual import report as virtual
 from cachezoo.zoo.virtual.metrics import VirtualMetrics
 from cachezoo.zoo.workload.metrics import WorkloadMetrics
-from lab import pages
+from lab import goals, pages
 from lab.carry_over import document as carried
 from lab.carry_over import plot as carried_plot
-from lab.goals import document as goals
-from lab.goals.home import home_table
 from lab.reconfigure import document as reconfigured
 from lab.reconfigure import live
 from lab.reconfigure import plot as changing
+from lab.retrained import document as retrained
 from tests.mutants.mutants import MUTANTS
 
 if TYPE_CHECKING:
@@ -260,10 +259,9 @@ def _against(ours: float | None, rivals: Mapping[str, float | None]) -> tuple[Ce
     return Cell(percent(ours / time - 1, 1, signed=True), ours / time - 1), name
 
 
-def goals_tables(_: Facts) -> str:
-    """What the cache for every workload reaches of its goals, and on each trace at home."""
-    reached = goals.read_goals(goals.FILE)
-    return _block(*goals.tables(reached), home_table(reached))
+def goals_tables(facts: Facts) -> str:
+    """What the cache for every workload reaches of its goals, and what training on each stream's first half brings."""
+    return _block(goals.table(facts.reuse), retrained.table(retrained.read_retrained(retrained.FILE), facts.reuse))
 
 
 BLOCKS: Mapping[str, Mapping[str, Block]] = {

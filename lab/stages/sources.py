@@ -7,8 +7,8 @@ from cachezoo.io import write_json
 from cachezoo.stage import guarded
 
 STAGES = (
-    "carry_over", "goals", "reconfigure", "rcrnn_paper", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added", "rcrnn_classifier",
-    "rcrnn", "fios", "hca", "virtual", "baleen",
+    "carry_over", "retrained", "reconfigure", "rcrnn_paper", "rcrnn_sizes", "rcrnn_grid", "rcrnn_added",
+    "rcrnn_classifier", "rcrnn", "fios", "hca", "virtual", "baleen",
 )  # fmt: skip
 PACKAGES = {"cachezoo": "src", "lab": "."}
 LISTS = {name: f"sources.{name}.json" for name in STAGES}

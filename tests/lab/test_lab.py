@@ -12,6 +12,8 @@ import yaml
 from cachezoo.closure import CARRIES, LEFT_OUT, Project, closure
 from cachezoo.zoo.caching import fit as caching
 from cachezoo.zoo.caching import judge
+from cachezoo.zoo.reuse import fit
+from cachezoo.zoo.reuse.metrics import read_metrics
 from cachezoo.zoo.streams.cluster import COMBINATIONS
 from cachezoo.zoo.workload import fit as workload
 from cachezoo.zoo.workload import judge as told
@@ -22,8 +24,6 @@ from lab.carry_over.document import FILE, PLOT, read_carry_over, summary_of
 from lab.carry_over.run import Settings
 from lab.fios import document as fios
 from lab.fios import run as fios_run
-from lab.goals import document as goals
-from lab.goals import run as goals_run
 from lab.hca import document as hca
 from lab.hca import run as hca_run
 from lab.hca.paper import WORKLOADS, cells
@@ -31,6 +31,7 @@ from lab.rcrnn import figures, sizes, sizes_run, trained
 from lab.rcrnn import published as module
 from lab.rcrnn.files import FOLDER
 from lab.rcrnn.published import WORKLOAD
+from lab.retrained import document as retrained
 from lab.stages import sources
 from lab.virtual import document as virtual
 from lab.virtual import plot as virtual_plot
@@ -50,7 +51,7 @@ CATEGORIES = PARAMS["data"]["page_categories"]
 # Most files that a stage may hang on, see test_closure.py.
 MOST_FILES = {
     "carry_over": 150,
-    "goals": 151,
+    "retrained": 151,
     "reconfigure": 180,
     "rcrnn_paper": 185,
     "rcrnn_sizes": 185,
@@ -108,10 +109,10 @@ def test_the_stage_depends_on_the_params_that_it_reads_and_on_its_sources():
     assert params("carry_over") == sorted(Settings.places().values())
     assert set(STAGES["carry_over"]["deps"]) == {"sources.carry_over.json", "../data/requests", "../data/corpus"}
     assert outs("carry_over") == [FILE, PLOT]
-    assert params("goals") == sorted(goals_run.Settings.places().values())
+    assert params("retrained") == sorted(fit.Settings.places().values())
     folders = {f"models/{kind}/reuse/reuse.{PARAMS['model']['reuse']['arch']}" for kind in ("fitted", "trained")}
-    assert inputs("goals") == {"data/requests", "data/corpus"} | folders
-    assert outs("goals") == [goals.FILE]
+    assert inputs("retrained") == {"data/requests", "data/corpus"} | folders
+    assert outs("retrained") == [retrained.FILE]
     assert params("fios") == sorted(fios_run.Settings.places().values())
     folders = {
         str(Path(file).parent) for roles in PARAMS["data"]["cycles"].values() for own in roles.values() for file in own
@@ -242,15 +243,14 @@ def test_the_stored_table_is_of_train_traces_that_their_fits_have_not_seen():
         assert fold.split != "program" or not any(key.startswith(f"{row.program}_") for key in fold.fitted)
 
 
-def test_the_stored_goals_are_of_test_traces_alone():
-    found = goals.read_goals(ROOT / goals.FILE)
-    entries = [row for rows in PARAMS["data"]["corpus"].values() for row in rows.items()]
-    roles = {key: row["role"] for key, row in (*PARAMS["data"]["traces"].items(), *entries)}
-    assert {roles[row.trace] for row in found.rows} == {"test"}
-    keys = [(row.protocol, row.trace, row.capacity_fraction) for row in found.rows]
-    assert len(set(keys)) == len(keys)
-    assert {row.protocol for row in found.rows} == set(goals.PROTOCOLS)
-    assert goals.summaries(found.rows) == found.summary
+def test_the_stored_retrained_caches_are_of_the_streams_that_were_judged():
+    found, metrics = retrained.read_retrained(ROOT / retrained.FILE), read_metrics(ROOT / "metrics/reuse.json")
+    sizes = set(PARAMS["fit"]["reuse"]["capacities"])
+    assert sorted((row.trace, row.capacity_fraction) for row in found.rows) == sorted(
+        (key, row.capacity_fraction)
+        for key, trace in metrics.traces.items() for row in trace.rows if row.capacity_fraction in sizes
+    )  # fmt: skip
+    assert {len(row.hit_ratios) for row in found.rows} == {PARAMS["fit"]["reuse"]["seeds"]}
 
 
 def test_the_stored_drives_are_of_all_categories_and_of_traces_that_overwrite():
@@ -322,5 +322,5 @@ def test_figures_ends_with_the_status_of_what_failed(monkeypatch):
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.chdir(ROOT)
     assert main() == 3
-    targets = ["ingest", "corpus", "evaluate", "evaluate_workload"]
+    targets = ["ingest", "corpus", "evaluate", "evaluate_workload", "evaluate_reuse"]
     assert asked == [["-m", "dvc", "repro", *targets], ["-m", "dvc", "--cd", "lab", "repro"]]

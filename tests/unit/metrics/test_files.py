@@ -17,8 +17,8 @@ from cachezoo.zoo.streams.metrics import read_metrics as read_streams
 from cachezoo.zoo.virtual.metrics import read_metrics as read_virtual
 from cachezoo.zoo.workload.metrics import read_metrics as read_workload
 from lab.carry_over.document import read_carry_over
-from lab.goals.document import read_goals
 from lab.reconfigure.document import read_reconfigured
+from lab.retrained.document import read_retrained
 from tests import buying_data, placement_data, split_data, virtual_data
 from tests.metrics_data import (
     flash_metrics,
@@ -127,7 +127,7 @@ def test_what_is_missing_or_damaged_is_named_with_the_command_that_makes_it(tmp_
     assert read(path, Small) == Small(size=3)
 
 
-@pytest.mark.parametrize("reader", [read_carry_over, read_goals, read_reconfigured])
+@pytest.mark.parametrize("reader", [read_carry_over, read_reconfigured, read_retrained])
 def test_what_lies_in_lab_is_made_by_make_figures(reader: Reader, tmp_path: Path) -> None:
     with pytest.raises(CachezooError, match=r"is missing; run `make figures`$"):
         reader(tmp_path / "none.json")
