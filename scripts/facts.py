@@ -167,7 +167,16 @@ def headline(facts: Facts) -> str:
     table, fixed = reuse.reduction_table(facts.reuse), classics()
     best = next(row[0].text for row in table.rows if row[0].text in fixed)
     kept = [row for row in table.rows if row[0].text not in fixed or row[0].text in (best, "cacheus")]
-    return _block(facts.reuse.summary(), replace(table, rows=kept))
+    return _block(" ".join([facts.reuse.summary(), *_not_leading(facts.reuse)]), replace(table, rows=kept))
+
+
+def _not_leading(metrics: ReuseMetrics) -> list[str]:
+    """A sentence on the sizes and places where the cache does not lead in the mean."""
+    lost = [
+        f"{percent(group.capacity_fraction, 0)} of the pages {AT[group.where]} ({points(group.lead_points)})"
+        for group in metrics.groups() if not group.worth
+    ]  # fmt: skip
+    return [f"It does not lead in the mean with a cache of {words(lost)}."] if lost else []
 
 
 def summary(facts: Facts) -> str:
