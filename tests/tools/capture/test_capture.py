@@ -337,7 +337,7 @@ def test_bad_arguments_end_in_one_line(tmp_path, capsys):
         (["web_tiny"], "web_tiny: is not of the corpus; name the trace's file with -o"),
         (["web_tiny", "web_train", "-o", out], "with -o there is one RECIPE"),
         (["web_tiny", "-o", tmp_path / "nodir/x.parquet"], f"({tmp_path}/nodir: no such folder); make it"),
-        (["corpus/web/tape_a"], "has no recipe 'web/tape_a'; it has database/mariadb_a, "),
+        (["corpus/web/tape_a"], "has no recipe 'web/tape_a'; it has database/bdb_a, "),
     ]:
         assert message in said(capsys, *words)
     assert list(tmp_path.iterdir()) == []
