@@ -159,7 +159,7 @@ def learned(facts: Facts) -> str:
             lead, lowest = points(group.lead_points), number(group.lowest_points, 1, signed=True)
             said.append(f"{lead} (at worst {lowest}) {AT[where]}")
     leads = f"Its lead over what an operator would run is {words(said)} ([how judged](docs/page-cache.md))."
-    return f"**One page cache that learns.** {headline_text(metrics)} {leads}\n"
+    return f"**One page cache that learns.** {' '.join([headline_text(metrics), leads, *_not_leading(metrics)])}\n"
 
 
 def headline(facts: Facts) -> str:
