@@ -54,6 +54,7 @@ class Fit(Strict):
     capacities: list[Capacity] = Field(min_length=1)  # parts of a trace's distinct pages that rows are made at
     # Part of the rows whose process and flags are hidden, as in traces that do not record them.
     hidden: float = Field(ge=0, le=1)
+    turns: float = Field(ge=0, lt=1)  # part of the rows drawn where two train traces take turns
     threads: Threads  # LightGBM's
 
 
