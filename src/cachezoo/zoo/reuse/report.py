@@ -211,7 +211,7 @@ def change_table(metrics: ReuseMetrics) -> Table:
         Column("from", numeric=False),
         Column("to", numeric=False),
         Column("pages in common", "share of the distinct pages"),
-        Column("length", "page accesses after the change, over the capacity"),
+        Column("length", "page accesses to the next change or the end, over the capacity"),
         Column("rival", "chosen before the change", numeric=False),
         Column("its hit ratio", "after the change"),
         Column("ours", "mean ± sd over seeds"),
