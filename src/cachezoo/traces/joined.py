@@ -59,12 +59,13 @@ def join(kind: Joining, first: Trace, second: Trace) -> Joined:
     if kind == "drift":
         return _drift(before, after, name)
     periods = PERIODS if kind == "turns" else 1
-    turns = [Turn(trace.meta.trace_id, len(trace) // periods) for trace in (before, after)]
-    joined = in_turns([before, after], name, turns, periods)
+    traces = [before, after]
+    lengths = [len(trace) // periods for trace in traces]
+    turns = [Turn(trace.meta.trace_id, length) for trace, length in zip(traces, lengths, strict=True)]
+    joined = in_turns(traces, name, turns, periods)
     if kind == "shared":
         joined = replace(joined, volume=Coded.constant("shared", len(joined)))
-    lengths = [turn.requests or 0 for turn in turns] * periods
-    return Joined(joined, tuple(accumulate(lengths[:-1])))
+    return Joined(joined, tuple(accumulate((lengths * periods)[:-1])))
 
 
 def _drift(first: Trace, second: Trace, name: str) -> Joined:
