@@ -26,7 +26,7 @@ class Prepared:
     """A trace."""
 
     key: str  # of the trace
-    path: Path  # its canonical requests
+    path: Path | None  # its canonical requests; None where it was joined of several
     trace: Trace  # requests
     pages: PageAccesses  # their page accesses
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Count, Gain, Part, Rounds, Strict, Threads
+from cachezoo.settings.base import Count, Gain, Joining, Part, Rounds, Strict, Threads
 
 Capacity = Annotated[float, Field(gt=0, lt=1)]
 
@@ -58,6 +58,14 @@ class Fit(Strict):
     threads: Threads  # LightGBM's
 
 
+class Pair(Strict):
+    """Two streams that are joined to one whose workload changes, see `cachezoo.traces.joined`."""
+
+    kind: Joining  # how it changes
+    first: str  # key of a long stream of the corpus
+    second: str  # the one that takes its place
+
+
 class Judge(Strict):
     """`judge.reuse`."""
 
@@ -65,6 +73,7 @@ class Judge(Strict):
     weights: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(min_length=1)
     capacity: Capacity  # part of the distinct pages at which the verdict is spoken
     sizes: list[Capacity] = Field(min_length=1)  # the same of test streams, at which the model is run
+    changes: list[Pair]  # joined test streams, on which the model is run at `capacity`
     least_gain: Gain  # hit ratio above the classic's that is worth a model
 
     @model_validator(mode="after")
