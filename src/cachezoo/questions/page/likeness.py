@@ -16,8 +16,8 @@ from cachezoo.bundles.drift import drift
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import load
-from cachezoo.devices.profile import PROJECT
 from cachezoo.errors import ConfigError
+from cachezoo.serve.found import bundle_in, folders
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.table import OP_READ, Trace
 
@@ -84,10 +84,13 @@ class Likeness:
 
 
 def bundles_of(folder: Path) -> dict[str, list[Path]]:
-    """Bundles below a folder by kind, by name."""
+    """Bundles of a folder by kind, by name: folders, and archives of a release."""
+    names = {manifest.parent.name for manifest in folder.glob(f"*/{MANIFEST}")}
+    names |= {archive.name.rpartition("-")[0] for archive in folder.glob("*.*-*.zip")}
     found: dict[str, list[Path]] = {}
-    for manifest in sorted(folder.glob(f"*/{MANIFEST}")):
-        found.setdefault(manifest.parent.name.split(".")[0], []).append(manifest.parent)
+    for name in sorted(names):
+        if (own := bundle_in(folder, name)) is not None:
+            found.setdefault(name.split(".")[0], []).append(own)
     return found
 
 
@@ -144,13 +147,13 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
     return replace(given, flash=flash_of(found[ADMISSION], given.category, start))
 
 
-def page_cache(folder: Path) -> Path | None:
-    """The bundle of the zoo's learned page cache; None where there is none."""
-    return next(iter(bundles_of(folder).get(PAGE_CACHE, [])), None)
+def page_caches(folder: Path) -> list[Path]:
+    """The bundles of learned page caches in a folder."""
+    return bundles_of(folder).get(PAGE_CACHE, [])
 
 
 def bundles_folder(given: Path | None) -> Path | None:
-    """Where the zoo's bundles lie: as given, here, or in the project that this package runs from; None without any.
+    """Where the zoo's bundles lie: as given, here, or where `cachezoo serve` looks for them; None without any.
 
     Raises:
         ConfigError: the folder that was given is not there.
@@ -159,4 +162,4 @@ def bundles_folder(given: Path | None) -> Path | None:
         if not given.is_dir():
             raise ConfigError(f"{given}: no such folder; give the folder of the bundles, such as {paths.BUNDLES}")
         return given
-    return next((folder for folder in (paths.BUNDLES, PROJECT / paths.BUNDLES) if folder.is_dir()), None)
+    return next((folder for folder in (paths.BUNDLES, *map(Path, folders())) if bundles_of(folder)), None)
