@@ -40,7 +40,7 @@ release: ## pack every bundle into release/; KEY=private.pem signs it
 
 # Your own traces join the fit, and the models made of it challenge: make retrain TRACES="a.csv b.csv" CATEGORY=database
 # With TRY=1 nothing is changed: it says what an hour, a day and a week of the trace bring the page cache.
-retrain: ## fit your own traces in, and challenge: TRACES="a.csv b.csv" CATEGORY=database; TRY=1: only say what it brings
+retrain: ## fit your own traces in: TRACES="a.csv b.csv" CATEGORY=database; TRY=1: only try
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python scripts/retrain.py $(if $(TRY),--try) $(addprefix --category ,$(CATEGORY)) $(TRACES)
 

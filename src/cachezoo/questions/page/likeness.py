@@ -51,8 +51,8 @@ class Likeness:
     stretches: int  # how many were looked at
     stretch: int  # requests in one
     page_cache: str | None  # folder of the page cache's bundle; None where there is none
-    # How far it got from the best classic in hindsight (0) to the optimum (1) on test traces: of the workloads it
-    # learned from, and of programs that it never saw. None where its bundle does not say.
+    # Mean lead on test streams over the way to run a classic that was best on each one's first half, in points of hit
+    # ratio: later days of what it learned from, and programs that it never saw. None where its bundle does not say.
     home: float | None
     away: float | None
     flash: Flash | None  # of the likeliest workload; None where there is none, or it is unknown
@@ -77,8 +77,8 @@ class Likeness:
             "shares": dict(self.shares),
             "like": self.category,
             "page_cache": self.page_cache,
-            "page_cache_at_home": self.home,
-            "page_cache_away": self.away,
+            "page_cache_home_lead_points": self.home,
+            "page_cache_program_lead_points": self.away,
             "flash": vars(self.flash) if self.flash else None,
         }
 
@@ -139,7 +139,7 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
     test = load(caches[0]).manifest["measured"].get("evaluated", {}).get("test", {}) if caches else {}
     given = Likeness(
         str(folder), shares, stretches, stretch, str(caches[0]) if caches else None,
-        test.get("home_gap_closed"), test.get("program_gap_closed"), None,
+        test.get("home_lead_points"), test.get("program_lead_points"), None,
     )  # fmt: skip
     if given.category is None or ADMISSION not in found:
         return given

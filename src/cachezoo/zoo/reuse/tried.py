@@ -257,9 +257,9 @@ def sentence(found: Tried) -> str:
     assert own.over_zoo is not None
     told = {Worth.YES: "Worth it", Worth.NO: "Not worth it", Worth.UNSURE: "Not shown to be worth it"}[found.worth]
     return (
-        f"{told}: with {own.accesses:,} page accesses of your own the cache is {_figures(own.over_zoo)} against the "
-        f"zoo's model, and {_figures(own.over_rival)} against {found.rival}, the best of {found.ways} ways to run a "
-        f"classic before. {points(100 * found.least)} against both are worth it."
+        f"{told}: with {own.accesses:,} page accesses of your own the cache's lead is {_figures(own.over_zoo)} over "
+        f"the zoo's model and {_figures(own.over_rival)} over {found.rival}, the best of {found.ways} ways to run a "
+        f"classic before. A lead of {points(100 * found.least)} over both would be worth it."
     )
 
 
@@ -270,7 +270,7 @@ def _figures(lead: Mean) -> str:
 def table(found: Tried) -> Table:
     """A row for each part of the past, the zoo's model first."""
     columns = [
-        Column("added to the zoo's train traces", numeric=False),
+        Column("added", "to the zoo's train traces", numeric=False),
         Column("time"),
         Column("page accesses"),
         Column("hit ratio", f"page hits per page access of the last {found.accesses:,}, mean of the seeds"),

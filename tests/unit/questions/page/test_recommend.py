@@ -20,7 +20,7 @@ from cachezoo.errors import BundleError, ConfigError, TraceError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import policy
 from cachezoo.policies.simulate import Simulator, simulate
-from cachezoo.questions.page import answer, learned, sentences
+from cachezoo.questions.page import answer, learned, likeness, sentences
 from cachezoo.questions.page.bundle import simulate_bundle
 from cachezoo.questions.page.candidates import CANDIDATES, Halves, Ranking, name_of, rank
 from cachezoo.questions.page.learned import Learned, measure
@@ -650,6 +650,13 @@ def test_a_long_trace_is_sampled_for_the_learned_cache_and_its_rival():
     assert own.rival.page_accesses == own.ran.page_accesses < 10_000
     said = answer.learned(dataclasses.replace(found, learned=own, zoo=(Path("zoo"),)))
     assert said.endswith(" of the pages.") and "on a sample of" in said
+
+
+def test_what_the_learned_cache_gained_elsewhere_is_said_by_the_operator_s_rival():
+    like = likeness.Likeness("zoo", {}, 0, 0, "zoo/reuse.follow", 4.25, -1.0, None)
+    said = sentences.elsewhere(like)
+    assert "+4.2 points" in ordinary(said) and "\N{MINUS SIGN}1.0 points" in ordinary(said) and "hindsight" not in said
+    assert sentences.elsewhere(dataclasses.replace(like, away=None)) == ""
 
 
 def test_of_several_learned_caches_the_first_half_chooses_one(tmp_path, monkeypatch):
