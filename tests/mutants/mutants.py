@@ -345,7 +345,7 @@ REUSE = (
     ),
     *_of(
         "reuse_own.c",
-        ("no forest of its own", "if (i == own->n.grow_end + own->delay) {", "if (false) {"),
+        ("no forest of its own", "    tend(own, i);\n", ""),
         ("the forest is grown once", "own->n.grow_end = further(own->n.grow_end);", "own->n.grow_end = INT64_MAX / 2;"),
         ("the reservoir keeps the first rows", "i < own->sample ? i : cz_scaled(cz_draw(own->seed, i), i + 1)", "i"),
         ("the reservoir keeps the latest rows", "i < own->sample ? i : cz_scaled(cz_draw(own->seed, i), i + 1)", "i % own->sample"),

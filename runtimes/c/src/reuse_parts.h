@@ -179,19 +179,33 @@ typedef struct cz_grown {
     double base;
     int64_t n;
 } cz_grown;
+typedef double cz_cell __attribute__((vector_size(16))); /* of the rows of a bin: sum of their residuals, how many */
 typedef struct cz_grower {
-    uint8_t *node;
+    const float *rows, *target;
+    const int32_t *drawn;
+    int64_t n, trees, units, done; /* units of work in all, and done */
+    cz_grown_tree *tree;
+    double base;
     uint16_t *cells; /* of each row, for each varied input: its place there by CZ_BINS, and its bin */
     double *residuals;
-    int32_t *order; /* rows by node, in their order within each */
+    int32_t *order, *next; /* rows by node, in their order within each; the same of the level below */
     float *column, *other;
+    uint32_t *counts;
+    cz_cell *sums;    /* of each node of a level, by varied input and bin */
+    int64_t at, part; /* the input or the tree that is worked on; units of its phase that are done */
+    int phase, level;
+    int64_t starts[CZ_LEAVES + 1], place[CZ_LEAVES / 2][2];
+    int column_of[CZ_LEAVES / 2],
+        last[CZ_LEAVES / 2]; /* of each node: what splits it, and the last cell that goes low */
     float edges[CZ_INPUTS][CZ_BINS - 1];
     int varied[CZ_INPUTS], n_varied; /* inputs of more than one bin, and the first */
 } cz_grower;
-void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows);
-/* Grow all trees anew on rows[drawn[0 .. n - 1]]. */
-void cz_grown_fit(cz_grown *trees, cz_grower *grower, const float *rows, const float *target, const int32_t *drawn,
-                  int64_t n);
+void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows, int64_t trees);
+/* Begin to grow trees on rows[drawn[0 .. n - 1]], which stay as they are until all `units` are done. */
+void cz_grower_begin(cz_grower *grower, int64_t trees, const float *rows, const float *target, const int32_t *drawn,
+                     int64_t n);
+void cz_grower_work(cz_grower *grower, int64_t until); /* as many units are then done */
+void cz_grower_hand_over(const cz_grower *grower, cz_grown *trees);
 float cz_grown_score(const cz_grown *trees, const float *row);
 
 /* ---- the forest of the own past, and how far it is believed ---- */
@@ -206,7 +220,7 @@ typedef struct cz_own {
     int64_t *access;
     int32_t *unused, *reservoir, *pending[CZ_EPOCHS];
     cz_belief *ring;
-    int64_t capacity, delay, size, sample;
+    int64_t capacity, delay, size, sample, pace;
     uint32_t seed;
     double fade;
     struct {
@@ -214,7 +228,10 @@ typedef struct cz_own {
         double gained, apart;
     } n;
 } cz_own;
-void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, uint32_t seed);
+/* Each access grows about `pace` rows by trees; 0: one access grows all. */
+void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, int64_t pace,
+                uint32_t seed);
+void cz_own_resume(cz_own *own, int64_t accesses); /* after so many accesses, whose numbers were restored */
 /* The score in use at access i, whose row and score are given; `page` is as its latest access left it. */
 float cz_own_correct(cz_own *own, cz_page *page, int64_t i, const float *row, float score);
 

@@ -28,6 +28,7 @@ from cachezoo.zoo.reuse.serve import KEYS, ReuseServing, Served
 
 DECISIONS = ("outcome", "victim_page", "leader")
 LEAST = {"half_life": 1e-3}
+MOST_PACE = 10**9
 LISTS = {"shadows": (0, 3), "experts": (1, 7)}
 SIZES = {
     "golden.context.capacity_pages": (1, 1 << 19), "policy.candidates": (1, 4096), "policy.seed": (0, 1 << 31),
@@ -59,6 +60,7 @@ def _check_values(manifest: Mapping[str, Any]) -> None:
         given = manifest["policy"][name]
         if not isinstance(given, list) or not least <= len(given) <= most:
             raise ConfigError(f"policy.{name} is no list of {least} to {most} names")
+    integer(manifest["policy"].get("own_pace", 0), "policy.own_pace", 0, MOST_PACE)
     integer(manifest["geometry"]["page_bytes"], "geometry.page_bytes", 4096, 4096)
 
 

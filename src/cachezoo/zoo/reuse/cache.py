@@ -162,12 +162,13 @@ class Seen:
 def look(asked: Asked, pages: PageAccesses, stream: Stream, capacity: int, policy: Mapping[str, Any]) -> Seen:
     """Go through page accesses once, before any forest scores them.
 
-    Of `policy` it reads `shadows`, `own_trees`, `own_rows` and `seed`.
+    Of `policy` it reads `shadows`, `own_trees`, `own_rows`, `seed`, and `own_pace`, which models of before lack.
 
     Raises:
         ConfigError: capacity below 1.
     """
     inputs, target = input_rows(asked, capacity), next_use(pages, capacity).target
     trees, rows, seed = (int(policy[name]) for name in ("own_trees", "own_rows", "seed"))
-    found = own.foresee(inputs, target, HORIZON * capacity, capacity, own.blank(trees), rows, seed)
+    pace = int(policy.get("own_pace", 0))
+    found = own.foresee(inputs, target, HORIZON * capacity, capacity, own.blank(trees), rows, seed, pace)
     return Seen(stream, capacity, inputs, shadow_bits(stream, capacity, policy["shadows"]), found, target)
