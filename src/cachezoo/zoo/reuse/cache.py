@@ -31,7 +31,7 @@ from cachezoo.traces.pages import PageAccesses
 
 DIGITS = 3
 FOLLOWING = ("half_life", "lead", "price", "head_start")  # the follower's values that a model states
-OF_MODEL = ("shadows", "experts", "candidates", "own_trees", "own_rows", *FOLLOWING)
+OF_MODEL = ("shadows", "experts", "candidates", "own_trees", "own_rows", "own_pace", *FOLLOWING)
 
 
 @dataclass(frozen=True)
