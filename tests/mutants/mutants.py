@@ -391,8 +391,8 @@ REUSE = (
     ),
     *_of(
         "reuse_azor.c",
-        ("metadata is as data", "(own->count + 1) | (metadata ? METADATA : 0)", "own->count + 1"),
-        ("counts do not grow", "(own->count + 1) | (metadata ? METADATA : 0)", "1 | (metadata ? METADATA : 0)"),
+        ("metadata is as data", "(counted + ((counted & MOST) < MOST)) | (metadata ? METADATA : 0)", "counted + 1"),
+        ("counts do not grow", "(counted + ((counted & MOST) < MOST)) | (metadata ? METADATA : 0)", "1 | (metadata ? METADATA : 0)"),
     ),
     *_of(
         "reuse_lirs.c",

@@ -93,13 +93,13 @@ static inline void cz_link_ends(cz_link *links) {
 /* ---- table: numbers of a volume to slots; the oldest that nothing holds is forgotten where it is full ---- */
 typedef struct cz_key {
     int64_t number;
-    uint64_t request; /* the latest one that used it */
+    uint64_t request : 63, recent : 1; /* the latest one that used it; used since the hand was here */
     int32_t volume, next;
-    int64_t recent; /* used since the hand was here */
 } cz_key;
 typedef struct cz_table {
     cz_key *keys;
     int32_t *buckets; /* first slot of each chain, 0 where it is empty */
+    int64_t *last;    /* of pages: the latest access of each, the present one included; see cz_table_last */
     uint64_t mask;
     int64_t most; /* slots in all */
     struct {
@@ -115,6 +115,8 @@ int32_t cz_table_find(cz_table *table, int32_t volume, int64_t number, uint64_t 
 int32_t cz_table_look(const cz_table *table, int32_t volume, int64_t number); /* 0: it is not there */
 /* The key becomes that of no number that is asked for, until it is forgotten; its volume is below 0. */
 void cz_table_turn(cz_table *table, int32_t slot);
+/* `last` of pages that classics serve together, each of which sets it; NULL where there is no memory. */
+int64_t *cz_table_last(cz_table *table, cz_memory *memory);
 bool cz_table_index(cz_table *table); /* chains of the keys as they were restored; false where these are damaged */
 
 /* ---- a page ---- */
@@ -285,7 +287,7 @@ typedef struct cz_classic {
     void *state;
 } cz_classic;
 enum cz_classic_name cz_classic_named(const char *text); /* CZ_CLASSICS where there is none */
-void cz_classic_new(cz_classic *classic, enum cz_classic_name name, cz_memory *memory, const cz_table *pages,
+void cz_classic_new(cz_classic *classic, enum cz_classic_name name, cz_memory *memory, cz_table *pages,
                     int64_t capacity);
 /* Serve access i; `metadata` as its request is flagged. Returns the outcome, `victim` the page evicted or CZ_NONE. */
 int cz_classic_serve(cz_classic *classic, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim);
@@ -296,7 +298,7 @@ int64_t cz_classic_most(enum cz_classic_name name, int64_t capacity); /* pages t
 typedef struct cz_check cz_check; /* reuse_check.h */
 typedef struct cz_classic_ops {
     const char *name;
-    void *(*make)(cz_memory *memory, const cz_table *pages, int64_t capacity);
+    void *(*make)(cz_memory *memory, cz_table *pages, int64_t capacity);
     int (*serve)(void *state, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim);
     bool (*holds)(const void *state, int32_t slot);
     void (*forget)(void *state, int32_t slot); /* NULL: of what it does not hold it knows nothing */
@@ -308,9 +310,9 @@ extern const cz_classic_ops cz_azor_ops, cz_lfu_ops, cz_lirs_ops, cz_lru_ops, cz
 /* ---- the follower (kernels/follow.py) ---- */
 enum { CZ_MOST_EXPERTS = 8 };
 typedef struct cz_followed_page {
-    uint32_t holders; /* bit of each expert that holds it */
     int32_t slot;     /* of the cache, where it is held */
-    int32_t place;
+    uint16_t holders; /* bit of each expert that holds it */
+    uint16_t place;
 } cz_followed_page;
 typedef struct cz_follow {
     cz_link *links;
