@@ -193,7 +193,14 @@ typedef struct cz_grower {
     int32_t *order, *next; /* rows by node, in their order within each; the same of the level below */
     float *column, *other;
     uint32_t *counts;
-    cz_cell *sums;    /* of each node of a level, by varied input and bin */
+    /* Residuals as whole numbers, and a count of 1 in the lowest bits; their sums in each node, by varied input and bin;
+     * float64 sums of the nodes for which those of the whole numbers decide nothing. */
+    int64_t *packed, *piles;
+    cz_cell *sums;
+    double size, largest, one,
+        wrong; /* of residuals: their sum and the largest, what 1 is, by how much a gain may err */
+    int bits;
+    bool known[CZ_INNER + CZ_LEAVES], unsure[CZ_LEAVES / 2];
     int64_t at, part; /* the input or the tree that is worked on; units of its phase that are done */
     int phase, level;
     int64_t starts[CZ_LEAVES + 1], place[CZ_LEAVES / 2][2];

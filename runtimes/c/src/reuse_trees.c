@@ -1,7 +1,8 @@
 /* A small forest grown from rows: kernels/reuse/own.py, fit and predict, in units of about as much work each.
  *
- * Sums run over rows in their order, as the kernel's do, so trees are equal bit for bit. A unit takes some rows through
- * one phase; of which phases a forest is made follows from its rows and trees alone, so their number is known before.
+ * Splits are found by sums of whole numbers, as in the kernel, and where these do not decide by float64 sums over rows
+ * in their order, so trees are equal bit for bit. A unit takes some rows through one phase; of which phases a forest is
+ * made follows from its rows and trees alone, so their number is known before.
  */
 #include <string.h>
 
@@ -12,10 +13,11 @@
 enum { DIGIT = 11, DIGITS = 1 << DIGIT, PASSES = 3 };
 enum { CELLS = CZ_INPUTS * CZ_BINS };
 /* Inputs are sorted one after the other, rows binned and targets centred; then a tree's levels, and its leaves. */
-enum { COUNT, ORDER, BIN, MEAN, CENTRE, GATHER, SPLIT, SEND, SUM, TAKE };
-/* Rows of a unit: of one number of each row, of all inputs, and of all inputs that are looked up. */
-enum { NUMBERS = 4096, INPUTS = 512, LOOKED_UP = 128 };
-static const int64_t rows_of[] = {NUMBERS, NUMBERS, LOOKED_UP, NUMBERS, NUMBERS, INPUTS, 1, NUMBERS, NUMBERS, NUMBERS};
+enum { COUNT, ORDER, BIN, MEAN, CENTRE, PACK, PILE, SPLIT, GATHER, DECIDE, SEND, SUM, TAKE };
+/* Rows of a unit: of one number of each row, of one that is fetched or sorted, of all inputs, and of all looked up. */
+enum { NUMBERS = 4096, SORTED = 2048, FETCHED = 1024, INPUTS = 512, LOOKED_UP = 64 };
+static const int64_t rows_of[] = {FETCHED, SORTED, LOOKED_UP, NUMBERS, NUMBERS, NUMBERS, INPUTS,
+                                  1,       INPUTS, 1,         NUMBERS, NUMBERS, NUMBERS};
 
 void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows, int64_t trees) {
     size_t n = (size_t)rows;
@@ -27,6 +29,8 @@ void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows, int64_t t
     grower->column = cz_memory_scratch(memory, n, sizeof *grower->column);
     grower->other = cz_memory_scratch(memory, n, sizeof *grower->other);
     grower->counts = cz_memory_scratch(memory, PASSES * DIGITS, sizeof *grower->counts);
+    grower->packed = cz_memory_scratch(memory, n, sizeof *grower->packed);
+    grower->piles = cz_memory_scratch(memory, CZ_INNER * CELLS, sizeof *grower->piles);
     grower->sums = cz_memory_scratch(memory, CZ_LEAVES / 2 * CELLS, sizeof *grower->sums);
 }
 
@@ -42,13 +46,12 @@ void cz_grower_begin(cz_grower *grower, int64_t trees, const float *rows, const 
     grower->drawn = drawn;
     grower->n = n;
     grower->trees = trees;
-    grower->units = CZ_INPUTS * (1 + PASSES) * numbers + parts(n, LOOKED_UP) + 2 * numbers +
-                    trees * (CZ_DEPTH * (inputs + numbers) + CZ_INNER + 2 * numbers);
+    grower->units = CZ_INPUTS * (parts(n, FETCHED) + PASSES * parts(n, SORTED)) + parts(n, LOOKED_UP) + 2 * numbers +
+                    trees * (CZ_DEPTH * (2 * inputs + numbers) + 2 * CZ_INNER + 3 * numbers);
     grower->done = grower->at = grower->part = 0;
     grower->phase = COUNT;
     grower->level = grower->n_varied = 0;
-    grower->base = 0.0;
-    memset(grower->sums, 0, CZ_LEAVES / 2 * CELLS * sizeof *grower->sums);
+    grower->base = grower->size = grower->largest = 0.0;
 }
 
 /* Floats as numbers of the same order. */
@@ -127,11 +130,34 @@ static void mean(cz_grower *grower, int64_t first, int64_t end) {
         grower->base /= (double)grower->n;
 }
 
+/* A row's residual for the next tree. */
+static inline void leave(cz_grower *grower, int64_t i, double residual) {
+    double size = fabs(residual);
+    grower->residuals[i] = residual;
+    grower->size += size;
+    grower->largest = size > grower->largest ? size : grower->largest;
+}
+
 static void centre(cz_grower *grower, int64_t first, int64_t end) {
     for (int64_t i = first; i < end; i++) {
-        grower->residuals[i] = grower->target[grower->drawn[i]] - grower->base;
+        leave(grower, i, grower->target[grower->drawn[i]] - grower->base);
         grower->order[i] = (int32_t)i;
     }
+}
+
+/* Residuals as whole numbers, whose sums lose nothing. The gain of a split may then be wrong by a rounding of each row,
+ * and the float64 sum that it stands for by as many in the last place. */
+static void pack(cz_grower *grower, int64_t first, int64_t end) {
+    if (first == 0) {
+        double n = (double)grower->n;
+        grower->bits = 64 - __builtin_clzll((unsigned long long)grower->n);
+        grower->one = exp2(floor(62 - grower->bits - log2(grower->size + n + 1)));
+        grower->wrong = 8 * (grower->size + 1) * (1 / grower->one + n * (grower->largest + 1) * 0x1p-52);
+        memset(grower->piles, 0, CZ_INNER * CELLS * sizeof *grower->piles);
+        grower->known[0] = grower->n >= 2 * CZ_LEAST;
+    }
+    for (int64_t i = first; i < end; i++)
+        grower->packed[i] = (int64_t)floor(grower->residuals[i] * grower->one + 0.5) * ((int64_t)1 << grower->bits) + 1;
 }
 
 /* Rows in order[first .. end - 1] of a node of the level: the first of them, and past the last. */
@@ -143,15 +169,42 @@ static inline int64_t to_of(const cz_grower *grower, int node, int64_t end) {
     return grower->starts[node + 1] < end ? grower->starts[node + 1] : end;
 }
 
-static inline bool may_split(const cz_grower *grower, int node) {
-    return grower->starts[node + 1] - grower->starts[node] >= 2 * CZ_LEAST;
+static inline int64_t size_of(const cz_grower *grower, int node) {
+    return grower->starts[node + 1] - grower->starts[node];
 }
 
-/* Sum up some rows by node, varied input and bin. */
+/* The number in the tree of a node of the level. */
+static inline int number_of(const cz_grower *grower, int node) {
+    return (1 << grower->level) - 1 + node;
+}
+
+/* Of two nodes below one, the sums of the larger are what the smaller leaves of those above. */
+static inline bool is_rest(const cz_grower *grower, int node) {
+    int64_t own = size_of(grower, node), other = grower->level == 0 ? own : size_of(grower, node ^ 1);
+    return grower->level > 0 && (own > other || (own == other && node % 2 == 1));
+}
+
+/* Sum up some packed rows by node, varied input and bin. */
+static void pile(cz_grower *grower, int64_t first, int64_t end) {
+    for (int node = 0; node < 1 << grower->level; node++) {
+        int number = number_of(grower, node);
+        int64_t *piles = grower->piles + number * CELLS;
+        bool used = grower->known[number] || (grower->level > 0 && grower->known[((number + 1) ^ 1) - 1]);
+        int64_t to = used && !is_rest(grower, node) ? to_of(grower, node, end) : 0;
+        for (int64_t k = from_of(grower, node, first); k < to; k++) {
+            const uint16_t *cells = grower->cells + (int64_t)grower->order[k] * CZ_INPUTS;
+            int64_t one = grower->packed[grower->order[k]];
+            for (int v = 0; v < grower->n_varied; v++)
+                piles[cells[v]] += one;
+        }
+    }
+}
+
+/* Sum up some rows of nodes that are not sure by varied input and bin, in the order of the rows. */
 static void gather(cz_grower *grower, int64_t first, int64_t end) {
     for (int node = 0; node < 1 << grower->level; node++) {
         cz_cell *sums = grower->sums + node * CELLS;
-        int64_t to = may_split(grower, node) ? to_of(grower, node, end) : 0;
+        int64_t to = grower->unsure[node] ? to_of(grower, node, end) : 0;
         for (int64_t k = from_of(grower, node, first); k < to; k++) {
             const uint16_t *cells = grower->cells + (int64_t)grower->order[k] * CZ_INPUTS;
             cz_cell one = {grower->residuals[grower->order[k]], 1};
@@ -161,9 +214,10 @@ static void gather(cz_grower *grower, int64_t first, int64_t end) {
     }
 }
 
-/* The last cell, of the varied input and the bin below the cut that lower the squared error most; -1 if none does. */
-static int best(const cz_grower *grower, const cz_cell *sums) {
-    double all_rows = 0.0, all_rest = 0.0, most = LEAST_GAIN;
+/* The last cell, of the varied input and the bin below the cut that lower the squared error most; -1 if none does.
+ * `lead` is by how much more than the best of all others that change anything. */
+static int best(const cz_grower *grower, const cz_cell *sums, double *lead) {
+    double all_rows = 0.0, all_rest = 0.0, most = LEAST_GAIN, second = LEAST_GAIN;
     int last = -1;
     for (int k = 0; k < CZ_BINS; k++) {
         all_rest += sums[k][0];
@@ -175,38 +229,77 @@ static int best(const cz_grower *grower, const cz_cell *sums) {
             below += sums[v * CZ_BINS + k][0];
             low += sums[v * CZ_BINS + k][1];
             double high = all_rows - low, above = all_rest - below;
-            if (low < CZ_LEAST || high < CZ_LEAST)
+            if (low < CZ_LEAST || high < CZ_LEAST || sums[v * CZ_BINS + k][1] == 0)
                 continue;
             double gain = below * below / low + above * above / high - all_rest * all_rest / all_rows;
             if (gain > most) {
                 last = v * CZ_BINS + k;
+                second = most;
                 most = gain;
+            } else if (gain > second) {
+                second = gain;
             }
         }
     }
+    *lead = most - second;
     return last;
 }
 
-/* Split a node of the level; where its rows go, low ones first. Its sums are 0 again. */
-static void split(cz_grower *grower, int node) {
-    cz_cell *sums = grower->sums + node * CELLS;
+/* Split a node of the level at a cell, or not (-1); where its rows go, low ones first. */
+static void cut_node(cz_grower *grower, int node, int last) {
     cz_grown_tree *tree = &grower->tree[grower->at];
-    int last = may_split(grower, node) ? best(grower, sums) : -1, v = last / CZ_BINS,
-        at = (1 << grower->level) - 1 + node;
-    int64_t low = grower->starts[node + 1] - grower->starts[node];
-    tree->inputs[at] = last < 0 ? 0 : grower->varied[v];
-    tree->cuts[at] = last < 0 ? INFINITY : grower->edges[grower->varied[v]][last % CZ_BINS];
+    int v = last / CZ_BINS, number = number_of(grower, node);
+    int64_t low = size_of(grower, node);
+    tree->inputs[number] = last < 0 ? 0 : grower->varied[v];
+    tree->cuts[number] = last < 0 ? INFINITY : grower->edges[grower->varied[v]][last % CZ_BINS];
     grower->column_of[node] = last < 0 ? 0 : v;
     grower->last[node] = last < 0 ? CZ_BINS : last;
     if (last >= 0) {
+        const int64_t *piles = grower->piles + number * CELLS;
         low = 0;
         for (int cell = v * CZ_BINS; cell <= last; cell++)
-            low += (int64_t)sums[cell][1];
+            low += piles[cell] & (((int64_t)1 << grower->bits) - 1);
     }
     grower->place[node][0] = grower->starts[node];
     grower->place[node][1] = grower->starts[node] + low;
-    if (may_split(grower, node))
-        memset(sums, 0, CELLS * sizeof *sums);
+    grower->known[2 * number + 1] = last >= 0 && low >= 2 * CZ_LEAST;
+    grower->known[2 * number + 2] = last >= 0 && size_of(grower, node) - low >= 2 * CZ_LEAST;
+}
+
+static void take_rest(int64_t *piles, const int64_t *above, const int64_t *beside) {
+    for (int cell = 0; cell < CELLS; cell++)
+        piles[cell] = above[cell] - beside[cell];
+}
+
+/* Split a node of the level if its piles say where; a node for which another split is as good within what they may be
+ * wrong by is not sure. */
+static void split(cz_grower *grower, int node) {
+    int number = number_of(grower, node), last = -1;
+    int64_t *piles = grower->piles + number * CELLS;
+    cz_cell *sums = grower->sums + node * CELLS;
+    double lead;
+    grower->unsure[node] = false;
+    if (grower->known[number]) {
+        if (is_rest(grower, node))
+            take_rest(piles, grower->piles + (number - 1) / 2 * CELLS,
+                      grower->piles + (((number + 1) ^ 1) - 1) * CELLS);
+        for (int cell = 0; cell < grower->n_varied * CZ_BINS; cell++) {
+            int64_t rows = piles[cell] & (((int64_t)1 << grower->bits) - 1);
+            sums[cell] = (cz_cell){(double)(piles[cell] >> grower->bits) / grower->one, (double)rows};
+        }
+        last = best(grower, sums, &lead);
+        grower->unsure[node] = lead <= 2 * grower->wrong;
+        if (grower->unsure[node])
+            memset(sums, 0, CELLS * sizeof *sums);
+    }
+    cut_node(grower, node, last);
+}
+
+/* Split a node that was not sure by its float64 sums. */
+static void decide(cz_grower *grower, int node) {
+    double lead;
+    if (grower->unsure[node])
+        cut_node(grower, node, best(grower, grower->sums + node * CELLS, &lead));
 }
 
 /* Send some rows to the nodes below, each side in its order. */
@@ -252,9 +345,11 @@ static void sum(cz_grower *grower, int64_t first, int64_t end) {
 /* Take the leaves from the residuals; the next tree begins with the rows in their order. */
 static void take(cz_grower *grower, int64_t first, int64_t end) {
     const cz_grown_tree *tree = &grower->tree[grower->at];
+    if (first == 0)
+        grower->size = grower->largest = 0.0;
     for (int leaf = 0; leaf < CZ_LEAVES; leaf++)
         for (int64_t k = from_of(grower, leaf, first); k < to_of(grower, leaf, end); k++)
-            grower->residuals[grower->order[k]] -= tree->leaves[leaf];
+            leave(grower, grower->order[k], grower->residuals[grower->order[k]] - tree->leaves[leaf]);
     for (int64_t i = first; i < end; i++)
         grower->next[i] = (int32_t)i;
 }
@@ -265,7 +360,7 @@ static void begin_tree(cz_grower *grower, int64_t t) {
     grower->level = 0;
     grower->starts[0] = 0;
     grower->starts[1] = grower->n;
-    grower->phase = GATHER;
+    grower->phase = PACK;
 }
 
 static void run(cz_grower *grower, int64_t first, int64_t end) {
@@ -285,11 +380,20 @@ static void run(cz_grower *grower, int64_t first, int64_t end) {
     case CENTRE:
         centre(grower, first, end);
         break;
-    case GATHER:
-        gather(grower, first, end);
+    case PACK:
+        pack(grower, first, end);
+        break;
+    case PILE:
+        pile(grower, first, end);
         break;
     case SPLIT:
         split(grower, (int)first);
+        break;
+    case GATHER:
+        gather(grower, first, end);
+        break;
+    case DECIDE:
+        decide(grower, (int)first);
         break;
     case SEND:
         send(grower, first, end);
@@ -320,20 +424,21 @@ static void go_on(cz_grower *grower) {
         break;
     case SEND:
         descend(grower);
-        grower->phase = grower->level < CZ_DEPTH ? GATHER : SUM;
+        grower->phase = grower->level < CZ_DEPTH ? PILE : SUM;
         break;
     case TAKE:
         swap_order(grower);
         begin_tree(grower, grower->at + 1);
         break;
-    default: /* BIN, MEAN, GATHER, SPLIT, SUM */
+    default: /* BIN, MEAN, PACK to DECIDE, SUM */
         grower->phase++;
     }
 }
 
 void cz_grower_work(cz_grower *grower, int64_t until) {
     for (; grower->done < until; grower->done++) {
-        int64_t n = grower->phase == SPLIT ? (int64_t)1 << grower->level : grower->n, rows = rows_of[grower->phase];
+        bool of_nodes = grower->phase == SPLIT || grower->phase == DECIDE;
+        int64_t n = of_nodes ? (int64_t)1 << grower->level : grower->n, rows = rows_of[grower->phase];
         int64_t first = grower->part * rows, end = n - first < rows ? n : first + rows;
         run(grower, first, end);
         grower->part = end < n ? grower->part + 1 : 0;
