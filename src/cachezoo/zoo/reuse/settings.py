@@ -20,6 +20,7 @@ class Model(Strict):
         candidates: residents compared at each eviction.
         own_trees: of the forest of a trace's own past; 0 grows none.
         own_rows: drawn of that past each time it is grown.
+        own_pace: rows by trees that an access grows of it, about; 0: one access grows all.
         experts: classics and compositions that stand beside the forest.
         half_life, lead, price, head_start: of the follower, as `cachezoo.policies.following` says; the forest's cache
             is its first expert.
@@ -38,6 +39,7 @@ class Model(Strict):
     candidates: int = Field(ge=1, le=4096)
     own_trees: int = Field(ge=0, le=1000)
     own_rows: int = Field(ge=1, le=10_000_000)
+    own_pace: int = Field(ge=0, le=10**9)
     experts: list[str] = Field(min_length=1, max_length=31)
     half_life: float = Field(ge=1e-3, le=1e6)
     lead: float = Field(ge=0, le=1e6)
