@@ -223,6 +223,14 @@ static bool places_sound(const cz_own *own, int64_t accesses) {
     return true;
 }
 
+/* Targets are such as accesses have: a forest is grown on finite numbers alone. */
+static bool targets_sound(const cz_own *own) {
+    for (int64_t row = 0; row < own->sample * (CZ_EPOCHS + 1); row++)
+        if (!(own->target[row] >= (float)NEAREST && own->target[row] <= NOT_WITHIN))
+            return false;
+    return true;
+}
+
 bool cz_own_sound(const cz_own *own, cz_check *check) {
     int64_t latest = check->accesses - 1, fill_end = first_end(own->capacity), grow_end = fill_end;
     int64_t first = predicts_from(own, grow_end) <= latest ? predicts_from(own, grow_end) : -1, filling = 0,
@@ -242,5 +250,5 @@ bool cz_own_sound(const cz_own *own, cz_check *check) {
         for (int node = 0; node < CZ_INNER; node++)
             if (own->trees.tree[t].inputs[node] < 0 || own->trees.tree[t].inputs[node] >= CZ_INPUTS)
                 return false;
-    return rows_sound(own, check->taken) && places_sound(own, check->accesses);
+    return rows_sound(own, check->taken) && places_sound(own, check->accesses) && targets_sound(own);
 }
