@@ -33,10 +33,17 @@ def test_parts_go_as_far_as_the_trace_s_clock(hours: int, names: list[str]) -> N
     assert found[-1].first == 0 and {own.end for own in found} == {700}
     assert [own.first for own in found] == sorted((own.first for own in found), reverse=True)
     for own in found:
-        lasted = trace.time_us[700] - trace.time_us[own.first]
+        lasted = trace.time_us[699] - trace.time_us[own.first]
         assert own.seconds == pytest.approx(lasted / 1e6)
         if own.name == "the last hour":
-            assert lasted <= HOUR_US and trace.time_us[700] - trace.time_us[max(own.first - 1, 0)] >= HOUR_US
+            assert lasted <= HOUR_US < trace.time_us[699] - trace.time_us[own.first - 1]
+
+
+def test_a_pause_before_what_is_judged_leaves_no_part_empty() -> None:
+    time_us = np.arange(1000) * 20 * 1_000_000
+    time_us[700:] += 5 * HOUR_US
+    found = parts_of(replace(make_trace(1000, 1), time_us=time_us), 700)
+    assert [(own.name, own.first, own.seconds) for own in found] == [("the last hour", 519, 3600), (ALL, 0, 13_980)]
 
 
 def test_a_second_may_stand_for_more_and_without_a_clock_parts_are_eighths() -> None:
