@@ -1,7 +1,7 @@
 """A forest of the trace's own past, grown anew as the trace goes, and how far it is believed beside the given forest.
 
 An access is *settled* once its target can change no more: `delay` accesses after it. A reservoir keeps some of the
-settled ones, each with the same chance. Which, hangs on their number alone, so a runtime remembers no other's inputs.
+settled ones, each with the same chance. Their numbers alone decide which, so a runtime remembers no other's inputs.
 When `FIRST` capacities have settled, a forest is grown on the reservoir, and again each time `GROWTH` times as many
 have. A runtime does that in parts, one in each of the next accesses, so that no access waits for a whole forest: how
 many accesses that takes follows from rows and trees alone (`accesses_of`), and the forest predicts from the last of
