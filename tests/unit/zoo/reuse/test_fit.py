@@ -6,6 +6,7 @@ import pytest
 from cachezoo.errors import TrainingError
 from cachezoo.kernels.reuse.hazards import BINS
 from cachezoo.labels.reuse import next_use
+from cachezoo.settings.data import CorpusEntry
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.prepared import in_turns
@@ -101,6 +102,14 @@ def test_part_of_the_rows_are_of_traces_in_turns() -> None:
     assert sorted(rows.target.tolist()) == sorted(np.concatenate([own.target for own in want]).tolist())
     none = replace(FIT, fit=FIT.fit.model_copy(update={"turns": 0.0}))
     assert [len(own) for own in fit.all_rows(parts, none)] == [1600] * len(rows)
+
+
+def test_two_traces_in_turns_give_as_many_rows_as_the_first_gives_less_alone() -> None:
+    own, other = part(3000, 1), part(3000, 2)
+    entry = CorpusEntry(path="a", format="csv", program="nginx", setup="a", role="train")
+    settings = replace(FIT, corpus={"alpha": {own.key: entry}})
+    assert [len(fit.rows_at_all(one, settings).target) for one in (own, other)] == [350, 700]
+    assert [len(fit.rows_in_turns(*pair, settings).target) for pair in ((own, other), (other, own))] == [50, 100]
 
 
 def test_who_takes_turns_does_not_depend_on_the_others() -> None:
