@@ -137,6 +137,15 @@ def pytest_runtest_setup(item):
         pytest.skip(LACKS.format(", ".join(lacking)))
 
 
+def pytest_terminal_summary(terminalreporter):
+    """The words of the documents, where tests/docs has counted them."""
+    for reports in terminalreporter.stats.values():
+        for name, value in (found for report in reports for found in getattr(report, "user_properties", ())):
+            if name == "words" and reports:
+                terminalreporter.section("words of the documents")
+                terminalreporter.write_line(value)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session):
     """After everything else, one line that says what would make the skipped tests run."""

@@ -23,10 +23,6 @@ def facts():
         return Facts()
 
 
-def words(text):
-    return sum(any(letter.isalnum() for letter in word) for word in text.split())
-
-
 def by_hand(page):
     return BLOCK.sub("", (ROOT / page).read_text(encoding="utf-8"))
 
@@ -49,12 +45,6 @@ def test_no_number_is_written_by_hand(page):
     text = HEADING_OR_TARGET.sub("", CODE.sub("", by_hand(page)))
     found = [line for line in text.splitlines() if NUMBER.search(line)]
     assert not found, "a count or result belongs into a block of scripts/facts.py:\n" + "\n".join(found)
-
-
-def test_the_pages_stay_short():
-    assert words((ROOT / "README.md").read_text(encoding="utf-8")) <= 700
-    assert words(by_hand("docs/results.md")) <= 2500
-    assert words((ROOT / "docs/page-cache.md").read_text(encoding="utf-8")) <= 1200
 
 
 def test_a_page_has_no_block_but_its_own():
