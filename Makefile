@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results. `make` alone is `make help`.
-.PHONY: help install repro figures facts corpus release retrain runtime install-runtime deb wheel demo dev test test-fast test-long fuzz ui lint audit lock sbom bench
+.PHONY: help install repro figures facts corpus release retrain runtime install-runtime deb wheel demo dev test test-fast test-long fuzz ui lint audit lock sbom bench site
 RUN := scripts/run.sh
 DEV := $(RUN) scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
@@ -139,3 +139,8 @@ bench: ## all benchmarks
 	@$(RUN) .venv/bin/python benchmarks/wear.py --caches
 	@$(RUN) .venv/bin/python benchmarks/virtual.py
 	@$(RUN) .venv/bin/python benchmarks/ingest.py --large
+
+# The pages of docs/ with search, in site/: open site/index.html. mkdocs.yml
+site: ## the documentation as a site, in site/
+	@$(DEV)
+	@$(RUN) env NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict
