@@ -34,10 +34,10 @@ corpus: ## capture the traces of the corpus that are missing (as root)
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m tools.capture corpus
 
-# Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md. KEY=private.pem signs the release.
-release: ## pack every bundle into release/; KEY=private.pem signs it
+# Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md; then what else a release takes.
+release: ## pack every bundle, and walk the list of a release; KEY=private.pem signs
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(RUN) .venv/bin/cachezoo models bundle release release -o docs/zoo.md $(addprefix --key ,$(KEY))
+	@$(RUN) .venv/bin/python -m scripts.release $(addprefix --key ,$(KEY))
 
 # Your own traces join the fit, and the models made of it challenge: make retrain TRACES="a.csv b.csv" CATEGORY=database
 retrain: ## fit your own traces in, and challenge: TRACES="a.csv b.csv" CATEGORY=database

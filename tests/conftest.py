@@ -5,6 +5,7 @@ import gc
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 from hypothesis import settings
@@ -137,6 +138,18 @@ def pytest_runtest_setup(item):
         pytest.skip(LACKS.format(", ".join(lacking)))
 
 
+def remember(session):
+    """Which commit a whole run has passed for: `make release` looks."""
+    config = session.config
+    whole = config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword
+    if whole and session.exitstatus == 0:
+        git = ["git", "-C", config.rootpath]
+        changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=False)
+        commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+        if commit.returncode == 0 and not changed.stdout:
+            config.cache.set("cachezoo/passed", {"commit": commit.stdout.strip(), "lane": config.option.markexpr})
+
+
 def pytest_terminal_summary(terminalreporter):
     """The words of the documents, where tests/docs has counted them."""
     for reports in terminalreporter.stats.values():
@@ -153,6 +166,7 @@ def pytest_sessionfinish(session):
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None:  # a worker of pytest-xdist
         return
+    remember(session)
     reasons = [str(report.longrepr) for report in reporter.stats.get("skipped", [])]
     found = [re.search(LACKS.format(r"([\w, ]+)"), reason) for reason in reasons]
     lacking = {name for match in found if match for name in match[1].split(", ")} & set(CAPABILITIES)
