@@ -221,6 +221,14 @@ def claims(_: Facts) -> str:
     return f"**Papers' claims that hold here**, our goals among them: {words(said)} ([each](lab/results/claims.md))."
 
 
+def papers(_: Facts) -> str:
+    """The same as a table."""
+    columns = [Column("paper", numeric=False), Column("claims that hold here"), Column("claims, our goals among them")]
+    totals = pages.read_totals().items()
+    rows = [[Cell(name), Cell(str(holds)), Cell(str(count))] for name, (holds, count) in totals]
+    return markdown.table(drawn(Table("", columns, rows)))
+
+
 def counts(facts: Facts) -> str:
     """How much there is of everything that is counted."""
     ways = max((group.rivals for group in facts.reuse.groups()), default=0)
@@ -324,6 +332,7 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
         "virtual": lambda facts: _block(virtual.summary_table(facts.virtual)),
     },
     "docs/page-cache.md": {"headline": headline},
+    "docs/figures.md": {"papers": papers},
     "docs/streams.md": {"results": lambda facts: _block(streams.summary_table(facts.streams))},
 }
 

@@ -1,4 +1,4 @@
-"""Share or split, on the report's page: no system's section, as nothing is trained (ADR 41)."""
+"""Share or split, on the report's page: no system's section, as nothing is trained (ADR 14)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

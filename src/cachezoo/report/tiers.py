@@ -1,4 +1,4 @@
-"""What to buy, on the report's page: no system's section, as nothing is trained (ADR 38)."""
+"""What to buy, on the report's page: no system's section, as nothing is trained (ADR 14)."""
 
 from collections.abc import Mapping
 from pathlib import Path
