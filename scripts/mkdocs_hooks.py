@@ -78,7 +78,7 @@ def rewritten(text: str, page: str, address: str) -> str:
         if found["mark"]:
             return f"![{found['text']}]({relpath(f'{IMAGES}/{path}', str(PurePosixPath(page).parent))})"
         if not address:
-            return f"{found['text']} (`{path}`)"
+            return f"`{path}`" if found["text"].strip("`") in path else f"{found['text']} (`{path}`)"
         kind = "tree" if (ROOT / path).is_dir() else "blob"
         return f"[{found['text']}]({address}/{kind}/HEAD/{path}{found['anchor'] or ''})"
 

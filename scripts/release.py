@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PASSED = Path(".pytest_cache/v/cachezoo/passed")  # tests/conftest.py writes it
+PASSED = Path(".pytest_cache/v/cachezoo/passed")  # tests/passed.py writes it
 LANE = "not long"  # of `make test`
 SUMS, ARCHIVES = "SHA256SUMS", "release"
 # Where a version is written, and what it looks like there.

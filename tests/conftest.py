@@ -5,7 +5,6 @@ import gc
 import os
 import re
 import signal
-import subprocess
 
 import pytest
 from hypothesis import settings
@@ -13,6 +12,7 @@ from hypothesis import settings
 from tests import seconds
 from tests.capabilities import CAPABILITIES, advice, there
 from tests.left_behind import Machine
+from tests.passed import remember
 
 # Hypothesis: a run says the same each time it is repeated; `make test-long` (--hypothesis-profile=long) looks for more.
 # A test that names no number of examples of its own takes it from here.
@@ -136,18 +136,6 @@ def pytest_runtest_setup(item):
     lacking = [name for name in needed(item) if not there(name)]
     if lacking:
         pytest.skip(LACKS.format(", ".join(lacking)))
-
-
-def remember(session):
-    """Which commit a whole run has passed for: `make release` looks."""
-    config = session.config
-    whole = config.args_source is config.ArgsSource.TESTPATHS and not config.option.keyword
-    if whole and session.exitstatus == 0:
-        git = ["git", "-C", config.rootpath]
-        changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=False)
-        commit = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
-        if commit.returncode == 0 and not changed.stdout:
-            config.cache.set("cachezoo/passed", {"commit": commit.stdout.strip(), "lane": config.option.markexpr})
 
 
 def pytest_terminal_summary(terminalreporter):

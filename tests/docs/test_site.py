@@ -56,6 +56,7 @@ def test_a_link_is_turned_by_where_it_leads(caplog):
         f"![d]({IMAGES}/lab/results/hca.png)\n{code}"
     )
     assert rewritten("[a](../size.md) [b](../../LICENSE)", "adr/1.md", "") == "[a](../size.md) b (`LICENSE`)"
+    assert rewritten("[conf/prices](../conf/prices)", "page.md", "") == "`conf/prices`"
     assert not caplog.records
     rewritten("[a](../nowhere.md)", "page.md", ADDRESS)
     assert "page.md: links to ../nowhere.md, which the repository does not have" in caplog.text

@@ -4,12 +4,15 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from scripts import release
 from scripts.release import ARCHIVES, LANE, PASSED, PLACES, SUMS
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.needs("git")
 NAMES = {f"GIT_{who}_{what}": "test@example" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 CHANGES = "# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-11-30\n\n- new\n\n## 1.1.0 - 2026-10-01\n\n- old\n"
@@ -110,3 +113,27 @@ def test_without_bundles_the_step_says_what_makes_them(tmp_path):
     (tmp_path / "docs").mkdir()
     found = release.bundles(tmp_path, None)
     assert found.todo == "make repro" and "bundles" in found.found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "counts"), [((), True), (("-n", "1"), True), (("t",), False), (("-k", "a"), False)]
+)
+def test_a_whole_run_that_passed_is_remembered_with_its_commit(project, arguments, counts):
+    (project / "pyproject.toml").write_text(
+        '[project]\nversion = "1.2.0"\n[tool.pytest.ini_options]\ntestpaths = ["t"]\n'
+    )
+    (project / "t").mkdir()
+    (project / "t/test_a.py").write_text("def test_a():\n    pass\n")
+    (project / "conftest.py").write_text(
+        "import pytest\nfrom tests.passed import remember\n@pytest.hookimpl(trylast=True)\n"
+        "def pytest_sessionfinish(session):\n    hasattr(session.config, 'workerinput') or remember(session)\n"
+    )
+    (project / ".gitignore").write_text("/release/\n/.pytest_cache/\n__pycache__/\n")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "two")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-m", LANE, *arguments],
+        cwd=project, env=environment | {"PYTHONPATH": str(ROOT)}, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (not release.tests(project).todo) is counts
