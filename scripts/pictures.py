@@ -1,0 +1,126 @@
+"""The examples of docs/: what a page's first command prints, and the plot that it draws.
+
+`python -m scripts.pictures [NAME…]` runs the commands of the table below on traces of the repository, writes their
+output into the page's block `example`, and their plots into docs/img. A page has one example.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
+
+from cachezoo.errors import CachezooError
+from cachezoo.io import atomic_file
+from cachezoo.show.markdown import between
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs/img"
+BLOCK = "example"
+INPUTS = ("conf", "data")
+TRACES = "data/raw/captured"
+WIDTH = 100
+LEFT_OUT = "…"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A command as its page shows it.
+
+    Attributes:
+        command: with its inputs below the project's root, and `-o NAME.png` if it draws a plot.
+        lines: of its output that the page shows, the first ones; without, all.
+    """
+
+    command: str
+    lines: int | None = None
+
+    @property
+    def plot(self) -> str | None:
+        """The name of its plot."""
+        return next((word for word in shlex.split(self.command) if word.endswith(".png")), None)
+
+    def shown(self, output: str) -> str:
+        """The block of the page.
+
+        Args:
+            output: what the command printed.
+        """
+        lines = [line.rstrip() for line in output.strip("\n").splitlines()]
+        if self.lines is not None and len(lines) > self.lines:
+            lines = [*lines[: self.lines], LEFT_OUT]
+        return "\n".join(["```console", f"$ {self.command}", *lines, "```"]) + "\n"
+
+
+# By the page's name.
+EXAMPLES: Mapping[str, Example] = {
+}
+
+
+def printed(example: Example, folder: Path) -> str:
+    """What a command prints.
+
+    Args:
+        example: the command.
+        folder: where it runs, and leaves its plot.
+
+    Raises:
+        CachezooError: it failed.
+    """
+    for name in INPUTS:
+        link = folder / name
+        if not link.exists():
+            link.symlink_to(ROOT / name)
+    words = shlex.split(example.command)
+    environment = os.environ | {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
+    done = subprocess.run(
+        [Path(sys.executable).with_name(words[0]), *words[1:]],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise CachezooError(f"{example.command}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def page_of(name: str) -> Path:
+    """The page that shows an example."""
+    return ROOT / "docs" / f"{name}.md"
+
+
+def update(name: str) -> None:
+    """Run a page's example, and write its output and its plot."""
+    example, page = EXAMPLES[name], page_of(name)
+    with TemporaryDirectory() as place:
+        inside = example.shown(printed(example, Path(place)))
+        text = between(page.read_text(encoding="utf-8"), BLOCK, inside, page)
+        if example.plot:
+            copyfile(Path(place) / example.plot, IMAGES / example.plot)
+    with atomic_file(page) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def main(names: list[str]) -> int:
+    """Update the examples named, or all.
+
+    Args:
+        names: of pages.
+    """
+    unknown = [name for name in names if name not in EXAMPLES]
+    if unknown:
+        sys.stderr.write(f"pictures: no example {unknown[0]}; there are {', '.join(EXAMPLES)}\n")
+        return 2
+    for name in names or EXAMPLES:
+        try:
+            update(name)
+        except CachezooError as error:
+            sys.stderr.write(f"pictures: {error}\n")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
