@@ -8,11 +8,13 @@ import os
 import shlex
 import subprocess
 import sys
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import copyfile
 from tempfile import TemporaryDirectory
+
+from PIL import Image
 
 from cachezoo.errors import CachezooError
 from cachezoo.io import atomic_file
@@ -24,6 +26,7 @@ BLOCK = "example"
 INPUTS = ("conf", "data")
 TRACES = "data/raw/captured"
 WIDTH = 100
+COLOURS = 64
 LEFT_OUT = "…"
 
 
@@ -50,7 +53,7 @@ class Example:
         Args:
             output: what the command printed.
         """
-        lines = [line.rstrip() for line in output.strip("\n").splitlines()]
+        lines = [part for line in output.strip("\n").splitlines() for part in wrapped(line)]
         if self.lines is not None and len(lines) > self.lines:
             lines = [*lines[: self.lines], LEFT_OUT]
         return "\n".join(["```console", f"$ {self.command}", *lines, "```"]) + "\n"
@@ -58,7 +61,36 @@ class Example:
 
 # By the page's name.
 EXAMPLES: Mapping[str, Example] = {
-}
+    "recommend": Example(f"cachezoo recommend {TRACES}/database_mariadb.parquet --no-models"),
+    "size": Example(
+        f"cachezoo recommend --only ram-ssd {TRACES}/database_mariadb.parquet --working-set 64GiB -o size.png", 14
+    ),
+    "curves": Example(
+        f"cachezoo curve {TRACES}/database_mariadb.parquet --policy lru --policy s3fifo --policy belady_bypass "
+        "--points 12 -o curve.png"
+    ),
+    "flash": Example(
+        f"cachezoo recommend --only flash {TRACES}/web_test.parquet --write-rate 10%,25% --prefetch 'none,next(8)' "
+        "-o flash.png", 13
+    ),
+    "share": Example(
+        f"cachezoo recommend --only share {TRACES}/database_test.parquet {TRACES}/web_test.parquet "
+        f"{TRACES}/mail_test.parquet {TRACES}/fileserver_test.parquet --size 10% "
+        "--by 'shared,shared(policy=s3fifo),equal,ucp,gvpa,static-best' -o share.png", 15
+    ),
+    "trace-report": Example(f"cachezoo trace report {TRACES}/database_mariadb.parquet", 11),
+    "tiers": Example(
+        f"cachezoo recommend --only tiers {TRACES}/database_mariadb.parquet --ram 16MiB --ssd 256MiB -o tiers.png", 21
+    ),
+    "wear": Example(
+        f"cachezoo recommend --only wear {TRACES}/ledger.parquet --streams 1,16 "
+        "--by legacy,equal,autostream,lifetime,oracle -o wear.png", 25
+    ),
+    "virtual": Example(
+        f"cachezoo compare {TRACES}/database_test.parquet --policy vrm --policy 'vrm(cost=1)' --policy lru "
+        "--size 16MiB -o virtual.png"
+    ),
+}  # fmt: skip
 
 
 def printed(example: Example, folder: Path) -> str:
@@ -76,7 +108,7 @@ def printed(example: Example, folder: Path) -> str:
         if not link.exists():
             link.symlink_to(ROOT / name)
     words = shlex.split(example.command)
-    environment = os.environ | {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
+    environment = os.environ | {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
         [Path(sys.executable).with_name(words[0]), *words[1:]],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
@@ -84,6 +116,28 @@ def printed(example: Example, folder: Path) -> str:
     if done.returncode:
         raise CachezooError(f"{example.command}: {done.stderr.strip()}")
     return done.stdout
+
+
+def wrapped(line: str) -> list[str]:
+    """A line as a terminal shows it: a long one goes on in the next.
+
+    Args:
+        line: without its end.
+    """
+    return textwrap.wrap(line, WIDTH) if len(line.rstrip()) > WIDTH else [line.rstrip()]
+
+
+def shrink(plot: Path, image: Path) -> None:
+    """Write a plot in few colours, which takes a third of the room.
+
+    Args:
+        plot: as it was drawn.
+        image: the file to write.
+    """
+    with Image.open(plot) as drawn:
+        few = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    with atomic_file(image) as temporary:
+        few.save(temporary, "PNG", optimize=True)
 
 
 def page_of(name: str) -> Path:
@@ -98,7 +152,7 @@ def update(name: str) -> None:
         inside = example.shown(printed(example, Path(place)))
         text = between(page.read_text(encoding="utf-8"), BLOCK, inside, page)
         if example.plot:
-            copyfile(Path(place) / example.plot, IMAGES / example.plot)
+            shrink(Path(place) / example.plot, IMAGES / example.plot)
     with atomic_file(page) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
