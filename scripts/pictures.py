@@ -47,6 +47,14 @@ class Example:
         """The name of its plot."""
         return next((word for word in shlex.split(self.command) if word.endswith(".png")), None)
 
+    @property
+    def typed(self) -> list[str]:
+        """The lines to type: a long command goes on behind a backslash."""
+        parts = textwrap.wrap(
+            f"$ {self.command}", WIDTH - 2, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+        return [*(f"{part} \\" for part in parts[:-1]), parts[-1]]
+
     def shown(self, output: str) -> str:
         """The block of the page.
 
@@ -56,7 +64,7 @@ class Example:
         lines = [part for line in output.strip("\n").splitlines() for part in wrapped(line)]
         if self.lines is not None and len(lines) > self.lines:
             lines = [*lines[: self.lines], LEFT_OUT]
-        return "\n".join(["```console", f"$ {self.command}", *lines, "```"]) + "\n"
+        return "\n".join(["```console", *self.typed, *lines, "```"]) + "\n"
 
 
 # By the page's name.
@@ -84,7 +92,7 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "wear": Example(
         f"cachezoo recommend --only wear {TRACES}/ledger.parquet --streams 1,16 "
-        "--by legacy,equal,autostream,lifetime,oracle -o wear.png", 25
+        "--by legacy,equal,autostream,lifetime,oracle -o wear.png", 11
     ),
     "virtual": Example(
         f"cachezoo compare {TRACES}/database_test.parquet --policy vrm --policy 'vrm(cost=1)' --policy lru "
@@ -119,12 +127,13 @@ def printed(example: Example, folder: Path) -> str:
 
 
 def wrapped(line: str) -> list[str]:
-    """A line as a terminal shows it: a long one goes on in the next.
+    """A line as a terminal shows it: a long sentence goes on in the next; what is set in holds a command, and stays.
 
     Args:
         line: without its end.
     """
-    return textwrap.wrap(line, WIDTH) if len(line.rstrip()) > WIDTH else [line.rstrip()]
+    line = line.rstrip()
+    return textwrap.wrap(line, WIDTH) if len(line) > WIDTH and not line[0].isspace() else [line]
 
 
 def shrink(plot: Path, image: Path) -> None:

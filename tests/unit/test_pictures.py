@@ -23,11 +23,13 @@ def block(name):
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_page_shows_its_command_and_output(name):
-    first, command, *lines, last = block(name).splitlines()
-    assert (first, command, last) == ("```console", f"$ {EXAMPLES[name].command}", "```")
-    wanted = EXAMPLES[name].lines
+    first, *lines, last = block(name).splitlines()
+    typed, wanted = EXAMPLES[name].typed, EXAMPLES[name].lines
+    assert (first, lines[: len(typed)], last) == ("```console", typed, "```")
+    assert shlex.split("\n".join(typed).replace("\\\n", ""))[1:] == shlex.split(EXAMPLES[name].command)
+    lines = lines[len(typed) :]
     assert lines and (wanted is None or len(lines) == wanted + (lines[-1] == LEFT_OUT))
-    assert all(len(line) <= pictures.WIDTH for line in lines if "cachezoo recommend" not in line)
+    assert all(len(line) <= pictures.WIDTH or line.startswith(" ") for line in lines)
 
 
 @pytest.mark.parametrize("name", [name for name, one in EXAMPLES.items() if one.plot])
@@ -56,6 +58,8 @@ def test_an_example_prints_what_its_page_shows(tmp_path, monkeypatch):
 def test_long_lines_and_outputs_are_cut():
     assert wrapped("a " * 80) == [("a " * 50).strip(), ("a " * 30).strip()]
     assert wrapped("│ a  ") == ["│ a"]
+    assert wrapped("") == [""]
+    assert wrapped(" b" * 60) == [" b" * 60]
     shown = Example("cachezoo demo", 1).shown("one\ntwo\n")
     assert shown == f"```console\n$ cachezoo demo\none\n{LEFT_OUT}\n```\n"
     assert Example("cachezoo curve x -o y.png").plot == "y.png"
@@ -64,5 +68,5 @@ def test_long_lines_and_outputs_are_cut():
 def test_what_fails_is_one_line(tmp_path, capsys):
     assert main(["nothing"]) == 2
     assert "no example nothing; there are recommend, " in capsys.readouterr().err
-    with pytest.raises(CachezooError, match="cachezoo curve nothing: error: "):
+    with pytest.raises(CachezooError, match="cachezoo curve nothing: cachezoo: nothing: no such file"):
         printed(Example("cachezoo curve nothing"), tmp_path)
