@@ -140,11 +140,12 @@ def pytest_runtest_setup(item):
 
 def pytest_terminal_summary(terminalreporter):
     """The words of the documents, where tests/docs has counted them."""
-    for reports in terminalreporter.stats.values():
-        for name, value in (found for report in reports for found in getattr(report, "user_properties", ())):
-            if name == "words" and reports:
-                terminalreporter.section("words of the documents")
-                terminalreporter.write_line(value)
+    every = [report for reports in terminalreporter.stats.values() for report in reports]
+    for report in every:
+        said = dict(getattr(report, "user_properties", ())).get("words")
+        if said and report.when == "call":
+            terminalreporter.section("words of the documents")
+            terminalreporter.write_line(said)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
