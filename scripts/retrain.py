@@ -1,4 +1,4 @@
-"""`make retrain TRACES="a.csv b.csv" CATEGORY=database`: see src/cachezoo/retrain.py."""
+"""`make retrain TRACES="a.csv b.csv" CATEGORY=database [TRY=1]`: see src/cachezoo/retrain.py."""
 
 import os
 import sys

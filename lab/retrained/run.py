@@ -7,24 +7,20 @@ rows here and in metrics/reuse.json compare directly, and rivals are those of th
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cachezoo import paths
 from cachezoo.jobs import run_all
-from cachezoo.models.forest import forest_scorer
-from cachezoo.models.trained import read_fitted, read_trained
 from cachezoo.seeds import derive_seed
-from cachezoo.traces.pages import PageAccesses, capacity_pages
+from cachezoo.traces.pages import capacity_pages
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.evaluate import Counted, streams_of, where_of
 from cachezoo.zoo.reuse.fit import Learned, learn
-from cachezoo.zoo.reuse.judge import base_policy
 from cachezoo.zoo.reuse.metrics import Where
 from cachezoo.zoo.reuse.prepared import Prepared, places
+from cachezoo.zoo.reuse.retrained import Trained, outcomes, rows_of_part
 from lab.retrained.document import Retrained, RetrainedRow
 
 if TYPE_CHECKING:
@@ -39,39 +35,10 @@ class Source(NamedTuple):
     where: Where
 
 
-@dataclass(frozen=True)
-class Trained:
-    """What the trained model and the retrained ones share: the policy, and the weight of the counts."""
-
-    policy: dict[str, Any]
-    weight: float
-
-    @classmethod
-    def read(cls, arch: str) -> "Trained":
-        """Read what fit_reuse and judge_reuse wrote.
-
-        Raises:
-            TrainingError: it is missing or damaged.
-        """
-        name = fit.model_id(arch)
-        weight = read_trained(paths.trained(name), "reuse").calibration["weight"]
-        return cls(base_policy(read_fitted(paths.fitted(name), "reuse")), float(weight))
-
-
 def first_half(part: Prepared, settings: fit.Settings, seed: int) -> fit.Rows:
     """Rows of the requests in a stream's first half by page accesses, at the capacities of the whole stream."""
     start = part.pages.request_start
-    requests = int(np.searchsorted(start, start[-1] // 2, "right")) - 1
-    start = start[: requests + 1]
-    pages = PageAccesses(start, part.pages.page_ids[: start[-1]], part.pages.n_pages)
-    half = Prepared(part.key, part.path, part.trace.rows(0, requests), pages)
-    return fit.joined(
-        fit.trace_rows(
-            half, capacity_pages(fraction, part.pages.n_pages), settings.fit.rows, settings,
-            derive_seed(seed, part.key, str(fraction)),
-        )
-        for fraction in settings.fit.capacities
-    )  # fmt: skip
+    return rows_of_part(part, 0, int(np.searchsorted(start, start[-1] // 2, "right")) - 1, settings, seed)
 
 
 def learned_with(part: Prepared, rows: fit.Rows, model: Trained, settings: fit.Settings) -> list[Learned]:
@@ -100,13 +67,12 @@ def _row(
     source: Source, part: Prepared, fraction: float, forests: Sequence[Learned], model: Trained
 ) -> RetrainedRow:  # fmt: skip
     capacity = capacity_pages(fraction, part.pages.n_pages)
-    seen, counted = part.look(capacity, model.policy), Counted.of(part.pages, capacity)
-    runs = [seen.serve(forest_scorer(text)(seen.inputs), plan).run for text, plan in forests]
+    counted, runs = Counted.of(part.pages, capacity), outcomes(part, capacity, forests, model.policy)
     return RetrainedRow(
         trace=source.key,
         where=source.where,
         capacity_fraction=fraction,
-        hit_ratios=[float(counted.judged(run.outcome).mean()) for run in runs],
+        hit_ratios=[float(counted.judged(outcome).mean()) for outcome in runs],
     )
 
 

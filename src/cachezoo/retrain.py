@@ -2,6 +2,8 @@
 
 Each trace is cut in time: its first part is fitted, the rest joins what the judges see. What ran before keeps its seat
 in zoo.json until a new bundle is shown to gain on validation.
+
+`TRY=1` changes nothing of the zoo: it fits the page cache with more and more of the first part, and judges on the rest.
 """
 
 import argparse
@@ -20,8 +22,14 @@ from cachezoo.config.matrix import NewTrace, add_trace
 from cachezoo.console import complain, out
 from cachezoo.errors import CachezooError, ConfigError
 from cachezoo.params import categories_of
+from cachezoo.show.output import print_table
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.read import TraceFiles, read_files
 from cachezoo.tracking.zoo import promote
 from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.reuse.prepared import Prepared
+from cachezoo.zoo.reuse.record import REUSE
+from cachezoo.zoo.reuse.tried import Tried, sentence, table, try_past
 
 FITTED = 0.7  # of each trace
 
@@ -92,15 +100,40 @@ def retrain(root: Path, traces: Sequence[Path], category: str) -> list[str]:
     return [_made(root, bundle) for bundle in wanted]
 
 
+def tried(root: Path, traces: Sequence[Path], category: str) -> Tried:
+    """What the traces' past brings the page cache of all categories.
+
+    Args:
+        root: the project.
+        traces: raw traces of any format that `cachezoo trace formats` lists; several are files of one trace.
+        category: what they are of.
+
+    Raises:
+        CachezooError: a trace cannot be read or is too short, there is no trained model, or the category has no page
+            cache.
+    """
+    if not any(bundle.name.startswith(f"{REUSE.id}.") for bundle in bundles(root, category)):
+        raise ConfigError(f"category {category!r}: has no page cache that could be tried; leave TRY out")
+    trace = read_files(TraceFiles(list(traces), category=category), replay=True)
+    part = Prepared(trace.meta.trace_id, traces[0], trace, expand_pages(trace))
+    return try_past(part, int(FITTED * len(trace)), load_params(root / paths.PARAMS))
+
+
 def main(words: Sequence[str]) -> int:
     """Run it from the command line; an expected error is one line."""
     parser = argparse.ArgumentParser(prog="make retrain", description="Fit your own traces in, and challenge.")
     parser.add_argument("traces", nargs="*", type=Path, help="raw traces; none: only make the models again")
     parser.add_argument("--category", help="a category of conf/matrix.yaml")
+    parser.add_argument("--try", dest="only_try", action="store_true", help="change nothing, say what it would bring")
     given = parser.parse_args(words)
     try:
         if given.category is None:
             raise ConfigError(f"say which traces, and of which category: {retrain_command('a.csv b.csv', 'database')}")
+        if given.only_try:
+            found = tried(Path(), given.traces, given.category)
+            out().print(sentence(found), soft_wrap=True, markup=False)
+            print_table(table(found))
+            return 0
         lines = retrain(Path(), given.traces, given.category)
     except CachezooError as error:
         complain(f"retrain: {error}")

@@ -8,8 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from cachezoo import paths, retrain
+from cachezoo.contest.lead import Mean
 from cachezoo.errors import ConfigError
 from cachezoo.retrain import bundles, main
+from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.store import write_trace
+from cachezoo.zoo.reuse.tried import Fitted, Tried
+from tests.reuse_data import make_trace
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "tests/golden/protocol2"
@@ -71,3 +76,20 @@ def test_traces_are_added_all_is_made_again_and_each_model_s_fate_is_said(tmp_pa
         assert said[kind].endswith(f": runs beside others, without a seat; {verdict}: {measured['reason']}")
     for kind in ("reuse", "admission", "streams"):
         assert said[kind].endswith(": was refused, see REFUSED.json there; the champion stays")
+
+
+def test_try_cuts_the_traces_in_time_says_what_they_bring_and_changes_nothing(tmp_path, monkeypatch, capsys):
+    trace, asked = make_trace(1000, 1), []
+    write_trace(trace, tmp_path / "own.parquet", expand_pages(trace))
+    lead = Mean(0.02, 0.004**2, 3.0)
+    rows = [Fitted("nothing", None, 0, 0.5, None, lead), Fitted("all of it", 60.0, 700, 0.52, lead, lead)]
+    found = Tried("trace1", 100, 5000, 40, "lirs", 0.5, 0.005, rows)
+    monkeypatch.setattr(retrain, "try_past", lambda *given: asked.append(given) or found)
+    monkeypatch.chdir(ROOT)
+    before = (ROOT / "conf/matrix.yaml").read_bytes()
+    assert main(["--try", "--category", "web", str(tmp_path / "own.parquet")]) == 0
+    ((part, end, _),) = asked
+    assert (len(part.trace), end) == (1000, 700) and (ROOT / "conf/matrix.yaml").read_bytes() == before
+    assert capsys.readouterr().out.startswith("Worth it: ")
+    assert main(["--try", "--category", "blob", str(tmp_path / "own.parquet")]) == 1
+    assert "'blob': has no page cache that could be tried" in capsys.readouterr().err

@@ -42,6 +42,7 @@ LEADS = {
     "setup_lead_points": "other set-ups of programs that it was trained on",
     "program_lead_points": "programs that it was not trained on",
 }
+OPERATOR = "What an operator would run is the way to run a classic that was best on the stream's first half."
 RIVAL_COLUMNS = (
     "capacity_fraction", "hit_ratio", "rival", "rival_hit_ratio", "lead_points", "best_classic_hit_ratio",
     "optimum_hit_ratio", "gap_closed", "above_floor",
@@ -62,6 +63,7 @@ def model_card(manifest: Mapping[str, Any]) -> str:
             words.what,
             "",
             *_facts(manifest),
+            *_whom(manifest),
             *_limits(manifest),
             *_loading(manifest, words),
             *(_results_of_none(manifest) if _untrained(manifest) else [*_training(manifest), *_results(manifest)]),
@@ -286,6 +288,23 @@ def _flat(figures: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+def _whom(manifest: Mapping[str, Any]) -> list[str]:
+    """Where a model leads what an operator would run; nothing where it is not promoted, or no such lead is known."""
+    points = [f"- {_lead(words, value)}" for words, value in _leads(manifest) if value > 0]
+    good = bool(points) and promotion(manifest["measured"])[0]
+    return ["## Whom it is for", "", *points, "", OPERATOR, ""] if good else []
+
+
+def _leads(manifest: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """What each group of test streams is, and the mean lead there, in points of hit ratio."""
+    test = manifest["measured"]["evaluated"].get("test", {}) if manifest["kind"] != FLASH_KIND else {}
+    return [(words, test[name]) for name, words in LEADS.items() if test.get(name) is not None]
+
+
+def _lead(words: str, value: float) -> str:
+    return f"{words}: it leads what an operator would run there by {_number(value)} points of hit ratio in the mean."
+
+
 def _limits(manifest: Mapping[str, Any]) -> list[str]:
     words = bundling_of(manifest["kind"]).words(manifest["policy"])
     points = [f"- Not for {words.avoid}."]
@@ -304,13 +323,7 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
         points.append(f"- {words.safer} is the safer choice.")
     elif not good:
         points.append(f"- {words.safer} is the safer choice here: {why}.")
-    test = manifest["measured"]["evaluated"].get("test", {}) if manifest["kind"] != FLASH_KIND else {}
-    points += [
-        f"- Don't use it on {words}: it leads what an operator would run there by {_number(test[name])} points of hit "
-        "ratio in the mean."
-        for name, words in LEADS.items()
-        if test.get(name) is not None and test[name] <= 0
-    ]
+    points += [f"- Don't use it on {_lead(words, value)}" for words, value in _leads(manifest) if value <= 0]
     points += _not_shown(manifest)
     wanted, passed = bundling_of(manifest["kind"]).kind.load().wanted, manifest["golden"]["branches"]
     unseen = [name for name in wanted if not passed[name]]

@@ -72,18 +72,28 @@ def policy(text: str) -> tuple[str, str]:
         return "cz-bundle", str(Path.cwd() / path)
     if "." not in re.sub(r"\([^)]*\)", "", text):  # ids of bundles have dots, policies have them in their values alone
         return "cz-policy", text
-    folders = [folder for folder in os.environ.get(FOLDERS, "").split(":") if folder]
-    if os.geteuid() != 0:  # root's working folder may be another user's
-        folders.append("models/bundles")
-    folders += [*([str(CLONE)] if CLONE.is_dir() else []), *BUNDLES]
-    for folder in folders:
-        own = Path.cwd() / folder / text
-        if (own / "manifest.json").is_file():
+    known = folders()
+    for folder in known:
+        own = bundle_in(Path.cwd() / folder, text)
+        if own is not None:
             return "cz-bundle", str(own)
-        archives = sorted(own.parent.glob(f"{text}-*.zip"), key=_version) if own.parent.is_dir() else []
-        if archives:
-            return "cz-bundle", str(archives[-1])
-    raise ServeError(f"--policy {text[:120]}: no bundle of this id in {', '.join(folders)}; give its folder or .zip")
+    raise ServeError(f"--policy {text[:120]}: no bundle of this id in {', '.join(known)}; give its folder or .zip")
+
+
+def folders() -> list[str]:
+    """Folders in which bundles are looked for by their ids, in this order."""
+    found = [folder for folder in os.environ.get(FOLDERS, "").split(":") if folder]
+    if os.geteuid() != 0:  # root's working folder may be another user's
+        found.append("models/bundles")
+    return [*found, *([str(CLONE)] if CLONE.is_dir() else []), *BUNDLES]
+
+
+def bundle_in(folder: Path, name: str) -> Path | None:
+    """The bundle of an id: its folder, or its archive of the highest version; None where there is none."""
+    if (folder / name / "manifest.json").is_file():
+        return folder / name
+    archives = sorted(folder.glob(f"{name}-*.zip"), key=_version) if folder.is_dir() else []
+    return archives[-1] if archives else None
 
 
 def _version(path: Path) -> list[tuple[int, str]]:

@@ -110,8 +110,8 @@ def refusals(path: Path, cure: str = "") -> Iterator[None]:
 
 
 ARTIFACTS = "mlflow-artifacts"
-CARD, PLOTS, BUNDLE, MODEL = "card.md", "plots", "bundle", "model"
-OURS = {CARD, PLOTS, BUNDLE, MODEL}
+CARD, RESULTS, PLOTS, BUNDLE, MODEL = "card.md", "results.md", "plots", "bundle", "model"
+OURS = {CARD, RESULTS, PLOTS, BUNDLE, MODEL}
 FILES = "artifacts"
 RUN = re.compile(r"[0-9a-f]{32}")
 

@@ -12,19 +12,37 @@ from typing import Any
 
 from cachezoo import paths
 from cachezoo.bundles.integrity import read_checked
-from cachezoo.bundles.measured import PAGE, PER_TRACE, ROLES, figures, measured, read_metrics, seat_of, unseen_traces
+from cachezoo.bundles.measured import (
+    PAGE,
+    PER_TRACE,
+    ROLES,
+    Metrics,
+    figures,
+    measured,
+    read_metrics,
+    seat_of,
+    unseen_traces,
+)
 from cachezoo.bundles.protocol import CARD, MANIFEST, REFUSED
 from cachezoo.io import dump_json, read_json, read_refusal, sha256_file, write_json
 from cachezoo.meanings import Column, Each, Means, Table
 from cachezoo.metrics.files import read_category
 from cachezoo.models.curves import CURVES_FILE, read_curves
 from cachezoo.models.trained import FILE, TrainedModel, read_trained
+from cachezoo.show.markdown import titled
+from cachezoo.show.output import drawn
 from cachezoo.show.plots import plots_of
 from cachezoo.tracking.database import DIGEST, STUDIES
 from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.reuse.metrics import CHOSEN, HINDSIGHT, OPTIMAL, ReuseMetrics
 
 FIRST = tuple(dict.fromkeys(system.headline[0] for system in SYSTEMS.values()))  # one of each kind
 AT_VERDICT = (*PER_TRACE, "lead_points", "rival_hit_ratio", "best_classic_hit_ratio", "optimum_hit_ratio")
+SAVED = {
+    "mean": "mean", "p10": "tenth", "p50": "median", "p90": "ninetieth", "worst": "worst", "first": "first"
+}  # fmt: skip
+RIVALS = {CHOSEN: "rival", HINDSIGHT: "best_in_hindsight", OPTIMAL: "optimum"}
+PAGE_WIDTH = 240  # characters, so that hints are in the heads of columns
 COSTS = ("mean_response_us", "ssd_writes_per_100_io")  # of a page cache, beside its hits
 TRACK = Table(
     Each("one tracked model", "model", text="what MLflow was told"),
@@ -48,13 +66,15 @@ class Record:
     curves: list[tuple[str, int, float]]  # (training/NAME, step, value) of the training
     tags: dict[str, str]  # kind, category, seat, verdict …
     card: str  # Markdown for the run's page
+    results: str = ""  # tables of what was measured beside it, Markdown; of models of all categories
     plots: tuple[Path, ...] = ()  # the report's plots that say something of the model, as far as they are drawn
 
     @property
     def fingerprint(self) -> str:
         """sha256 of everything that is logged, so that a second sync knows there is nothing to do."""
-        drawn = {plot.name: sha256_file(plot) for plot in self.plots}
-        content = [self.model_id, self.digest, self.params, self.metrics, self.curves, self.tags, self.card, drawn]
+        plots = {plot.name: sha256_file(plot) for plot in self.plots}
+        texts = [self.card, self.results]
+        content = [self.model_id, self.digest, self.params, self.metrics, self.curves, self.tags, texts, plots]
         return hashlib.sha256(dump_json(content).encode()).hexdigest()
 
 
@@ -81,8 +101,9 @@ def _record(root: Path, folder: Path, unseen: Collection[str]) -> Record:
     elif (bundle_dir / REFUSED).exists():
         digest, state = sha256_file(bundle_dir / REFUSED), "refused"
         card = f"Not exported: {read_refusal(bundle_dir / REFUSED)}"
+    metrics = read_metrics(root, trained, needed=False)
     if section is None:
-        section = measured(trained, read_metrics(root, trained, needed=False))
+        section = measured(trained, metrics)
     names = plots_of(trained.model_id, trained.category, SYSTEMS[trained.kind].plots)
     tags = {
         "kind": trained.kind,
@@ -106,11 +127,13 @@ def _record(root: Path, folder: Path, unseen: Collection[str]) -> Record:
                 **figures(section, SYSTEMS[trained.kind].headline, unseen),
                 **_in_page_caches(root, trained),
                 **_at_verdict(section, trained),
+                **_saved(metrics),
             }
         ),
         curves=[(f"training/{name}", step, value) for name, step, value in read_curves(folder / CURVES_FILE)],
         tags=tags,
         card=card,
+        results=_results(trained, metrics),
         plots=tuple(plot for name in names if (plot := root / paths.REPORT / name).exists()),
     )
 
@@ -155,6 +178,29 @@ def _in_page_caches(root: Path, trained: TrainedModel) -> dict[str, float]:
             if optimum is not None:
                 found[f"{key}/optimum_hit_ratio"] = optimum.hit_ratio
     return found
+
+
+def _saved(metrics: Metrics) -> dict[str, float]:
+    """What the cache for every workload and its rivals save of LRU's misses over the test streams, at each size."""
+    own, found = metrics.own, dict[str, float]()
+    if not isinstance(own, ReuseMetrics):
+        return found
+    names = {**RIVALS, **dict.fromkeys(own.models, "own")}
+    for size in own.fractions:
+        for row in own.reductions(size):
+            if row.name in names:
+                values = {name: getattr(row, figure) for name, figure in SAVED.items()}
+                start = f"saved/{100 * size:g}pct_{names[row.name]}"
+                found |= {f"{start}_{name}": float(value) for name, value in values.items() if value is not None}
+    return found
+
+
+def _results(trained: TrainedModel, metrics: Metrics) -> str:
+    """The tables that `cachezoo models results` shows, of a model of all categories; empty where there are none."""
+    results = SYSTEMS[trained.kind].results
+    if results is None or metrics.own is None or trained.category is not None:
+        return ""
+    return "\n".join(titled(drawn(table, PAGE_WIDTH)) for table in results.load().tables(metrics.own))
 
 
 def _params(trained: TrainedModel) -> dict[str, str]:

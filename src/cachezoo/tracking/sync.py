@@ -26,6 +26,7 @@ from cachezoo.tracking.database import (
     EXPERIMENT,
     FINGERPRINT,
     PLOTS,
+    RESULTS,
     SEAL,
     prune,
     read_view,
@@ -248,6 +249,8 @@ def _create_run(client: Any, experiment: str, record: Record) -> str:  # noqa: A
     for low in range(0, len(metrics), BATCH):
         client.log_batch(run_id, metrics=metrics[low : low + BATCH])
     client.log_text(run_id, record.card, CARD)
+    if record.results:
+        client.log_text(run_id, record.results, RESULTS)
     for plot in record.plots:
         client.log_artifact(run_id, str(plot), PLOTS)
     if record.bundle is not None:

@@ -86,6 +86,19 @@ def test_a_card_says_when_not_to_use_it_before_its_tables(bundle_dir: Path) -> N
     assert "- It has learned from " in text and "by seed: " in text
 
 
+def test_a_card_says_whom_a_cache_is_for_by_what_an_operator_would_run() -> None:
+    test = {"home_lead_points": 3.5, "setup_lead_points": 0.0, "gap_closed": 0.2}
+    measured = {"evaluated": {"test": test}, "beats_baseline": True, "reason": "it won"}
+    manifest: dict[str, Any] = {"kind": "reuse", "measured": measured}
+    said = card._whom(manifest)
+    assert said[0] == "## Whom it is for" and card.OPERATOR in said
+    (lead,) = [line for line in said if line.startswith("- ")]
+    assert lead.startswith("- later days of what it was trained on: ") and " by 3.5 points of hit ratio" in lead
+    assert card._whom({**manifest, "measured": {**measured, "beats_baseline": False}}) == []
+    assert card._whom({**manifest, "kind": "admission"}) == []
+    assert card._whom({"kind": "caching", "measured": {"evaluated": {}}}) == []
+
+
 def test_traces_without_a_shown_gain_are_named() -> None:
     row = {"gap_closed": -0.2, "gap_closed_interval": [-0.3, 0.1]}
     good = {"gap_closed": 0.2, "gap_closed_interval": [0.1, 0.3]}

@@ -9,6 +9,7 @@ from cachezoo.metrics.files import read_flash
 from cachezoo.show.plots import CARRIED, CONFUSION
 from cachezoo.tracking.records import gather, read_curves
 from cachezoo.zoo.registry import SYSTEMS
+from cachezoo.zoo.reuse.metrics import CHOSEN, HINDSIGHT, OPTIMAL
 from tests.metrics_data import (
     beside_model,
     flash_metrics,
@@ -117,6 +118,18 @@ def test_models_of_all_categories_have_their_headlines_and_plots(tmp_path: Path)
     own = records["reuse.follow"].metrics
     assert own["home_gap_closed"] == pytest.approx(0.2) and own["program_gap_closed"] == pytest.approx(-0.1)
     assert own["gap_closed"] == own["home_gap_closed"] and own["unseen/gap_closed"] == own["program_gap_closed"]
+    found = reuse_metrics("reuse.follow")
+    names = {"reuse.follow": "own", CHOSEN: "rival", HINDSIGHT: "best_in_hindsight", OPTIMAL: "optimum"}
+    for size in found.fractions:
+        logged = {name: value for name, value in own.items() if name.startswith(f"saved/{100 * size:g}pct_")}
+        saved = [one for one in found.reductions(size) if one.name in names]
+        figures_of = [(one.mean, one.tenth, one.median, one.ninetieth, one.worst, one.first) for one in saved]
+        assert sorted(logged.values()) == sorted(value for own in figures_of for value in own if value is not None)
+        assert logged[f"saved/{100 * size:g}pct_own_p90"] == next(
+            one.ninetieth for one in saved if names[one.name] == "own"
+        )
+    assert records["reuse.follow"].results.startswith("Misses saved against LRU, ")
+    assert records["workload.lstm8"].results == ""
     (tmp_path / paths.overall_metrics("reuse")).unlink()
     assert "gap_closed" not in gather(tmp_path)[0].metrics
 

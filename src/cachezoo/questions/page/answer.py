@@ -160,7 +160,7 @@ def _promise(hits: float | None) -> list[str]:
 def learned(found: Recommendation, timed: bool = False) -> str:
     """Whether the learned cache is worth it, as it was measured."""
     own = found.learned
-    if found.zoo is None:
+    if not found.zoo:
         if not found.options.ask_models:
             return "Not measured, as --no-models was given."
         return "Not measured: no trained models here. In a clone of the project make repro makes them; or --models DIR."

@@ -5,15 +5,19 @@ blocks of their volume, with as small a part of the cache; the rival then runs o
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cachezoo.contest.choice import Goal
+from cachezoo.contest.choice import Goal, choose
+from cachezoo.contest.counting import AUTO, Count
 from cachezoo.contest.lead import Lead
 from cachezoo.contest.verdict import LEAST_HITS, Worth, worth
+from cachezoo.kernels.outcome import HIT
+from cachezoo.policies.accounting import Simulation
 from cachezoo.questions.page.bench import Run
-from cachezoo.questions.page.bundle import run_bundle
+from cachezoo.questions.page.bundle import simulate_bundle
 from cachezoo.questions.page.candidates import Halves
 from cachezoo.settings.device import AnalyticDevice
 from cachezoo.traces.pages import expand_pages
@@ -60,24 +64,24 @@ class Learned:
 
 
 def measure(
-    bench: Halves, device: AnalyticDevice, rival: Run, bundle: Path, most: int = MOST_LEARNED
+    bench: Halves, device: AnalyticDevice, rival: Run, bundles: Sequence[Path], most: int = MOST_LEARNED
 ) -> Learned | None:
-    """Run a learned cache at the size of the recommended one.
+    """Run learned caches at the size of the recommended one; of several the first half chooses one.
 
     Args:
         bench: the trace.
         device: models of the disk and the SSD, for the bench of a sample.
         rival: what would be recommended.
-        bundle: folder of the learned cache.
-        most: page accesses that are run, about.
+        bundles: of the learned caches, folders or archives; at least one.
+        most: page accesses that are run, about, by all together.
 
     Returns:
         None where a sample of so many accesses has no page.
 
     Raises:
-        BundleError: it is damaged.
+        BundleError: one is damaged.
     """
-    own, rate, capacity = bench, 1.0, rival.capacity
+    own, rate, capacity, most = bench, 1.0, rival.capacity, most // len(bundles)
     accesses = len(bench.pages.page_ids)
     if accesses > most or bench.sample is not None:
         part = sample(bench.trace, min(1.0, most / accesses), SEED)
@@ -87,8 +91,17 @@ def measure(
         rate = own.pages.n_pages / bench.n_pages
         capacity = max(1, round(rival.capacity * rate))
         rival = own.run(rival.policy, capacity)
-    start = time.process_time()
-    ran = run_bundle(own, bundle, capacity)
-    # Other work on the machine is in the first, loading the bundle in the second.
-    seconds = min(len(own.trace) / ran.requests_per_s, time.process_time() - start)
-    return Learned(str(bundle), ran, rival, rate, 1e6 * seconds / len(own.pages.page_ids))
+    full, runs, seconds = int(own.firsts(Count(AUTO), [capacity])[0]), dict[Path, Simulation](), dict[Path, float]()
+    for bundle in bundles:
+        start = time.process_time()
+        runs[bundle] = simulate_bundle(bundle, own.trace, own.pages, capacity, own.half)
+        # Other work on the machine is in the first, loading the bundle in the second.
+        seconds[bundle] = min(runs[bundle].kernel_s, time.process_time() - start)
+    means = {
+        bundle: [float((run.outcome[full : own.half] == HIT).mean()) if full < own.half else None]
+        for bundle, run in runs.items()
+    }
+    choice = choose(means, Goal.GAIN)
+    chosen = bundles[0] if choice is None else choice.chosen
+    page_us = 1e6 * seconds[chosen] / len(own.pages.page_ids)
+    return Learned(str(chosen), own.counted_run(runs[chosen], "model"), rival, rate, page_us)

@@ -16,8 +16,8 @@ from cachezoo.bundles.drift import drift
 from cachezoo.bundles.protocol import MANIFEST
 from cachezoo.bundles.reader import Bundle
 from cachezoo.bundles.released import load
-from cachezoo.devices.profile import PROJECT
 from cachezoo.errors import ConfigError
+from cachezoo.serve.found import bundle_in, folders
 from cachezoo.serving.requests import RequestBatch, batch_of
 from cachezoo.traces.table import OP_READ, Trace
 
@@ -51,8 +51,8 @@ class Likeness:
     stretches: int  # how many were looked at
     stretch: int  # requests in one
     page_cache: str | None  # folder of the page cache's bundle; None where there is none
-    # How far it got from the best classic in hindsight (0) to the optimum (1) on test traces: of the workloads it
-    # learned from, and of programs that it never saw. None where its bundle does not say.
+    # Mean lead on test streams over the way to run a classic that was best on each one's first half, in points of hit
+    # ratio: later days of what it learned from, and programs that it never saw. None where its bundle does not say.
     home: float | None
     away: float | None
     flash: Flash | None  # of the likeliest workload; None where there is none, or it is unknown
@@ -77,17 +77,20 @@ class Likeness:
             "shares": dict(self.shares),
             "like": self.category,
             "page_cache": self.page_cache,
-            "page_cache_at_home": self.home,
-            "page_cache_away": self.away,
+            "page_cache_home_lead_points": self.home,
+            "page_cache_program_lead_points": self.away,
             "flash": vars(self.flash) if self.flash else None,
         }
 
 
 def bundles_of(folder: Path) -> dict[str, list[Path]]:
-    """Bundles below a folder by kind, by name."""
+    """Bundles of a folder by kind, by name: folders, and archives of a release."""
+    names = {manifest.parent.name for manifest in folder.glob(f"*/{MANIFEST}")}
+    names |= {archive.name.rpartition("-")[0] for archive in folder.glob("*.*-*.zip")}
     found: dict[str, list[Path]] = {}
-    for manifest in sorted(folder.glob(f"*/{MANIFEST}")):
-        found.setdefault(manifest.parent.name.split(".")[0], []).append(manifest.parent)
+    for name in sorted(names):
+        if (own := bundle_in(folder, name)) is not None:
+            found.setdefault(name.split(".")[0], []).append(own)
     return found
 
 
@@ -136,7 +139,7 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
     test = load(caches[0]).manifest["measured"].get("evaluated", {}).get("test", {}) if caches else {}
     given = Likeness(
         str(folder), shares, stretches, stretch, str(caches[0]) if caches else None,
-        test.get("home_gap_closed"), test.get("program_gap_closed"), None,
+        test.get("home_lead_points"), test.get("program_lead_points"), None,
     )  # fmt: skip
     if given.category is None or ADMISSION not in found:
         return given
@@ -144,13 +147,13 @@ def likeness(folder: Path, trace: Trace) -> Likeness:
     return replace(given, flash=flash_of(found[ADMISSION], given.category, start))
 
 
-def page_cache(folder: Path) -> Path | None:
-    """The bundle of the zoo's learned page cache; None where there is none."""
-    return next(iter(bundles_of(folder).get(PAGE_CACHE, [])), None)
+def page_caches(folder: Path) -> list[Path]:
+    """The bundles of learned page caches in a folder."""
+    return bundles_of(folder).get(PAGE_CACHE, [])
 
 
 def bundles_folder(given: Path | None) -> Path | None:
-    """Where the zoo's bundles lie: as given, here, or in the project that this package runs from; None without any.
+    """Where the zoo's bundles lie: as given, here, or where `cachezoo serve` looks for them; None without any.
 
     Raises:
         ConfigError: the folder that was given is not there.
@@ -159,4 +162,4 @@ def bundles_folder(given: Path | None) -> Path | None:
         if not given.is_dir():
             raise ConfigError(f"{given}: no such folder; give the folder of the bundles, such as {paths.BUNDLES}")
         return given
-    return next((folder for folder in (paths.BUNDLES, PROJECT / paths.BUNDLES) if folder.is_dir()), None)
+    return next((folder for folder in (paths.BUNDLES, *map(Path, folders())) if bundles_of(folder)), None)

@@ -18,7 +18,7 @@ from cachezoo.questions.page.bench import Run
 from cachezoo.questions.page.buy import Buy, buy
 from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, UNBOUNDED, Halves, Ranking, name_of, rank
 from cachezoo.questions.page.learned import Learned, measure
-from cachezoo.questions.page.likeness import Likeness, likeness, page_cache
+from cachezoo.questions.page.likeness import Likeness, likeness, page_caches
 from cachezoo.questions.page.reads import ReadCache, Reads
 from cachezoo.questions.page.sizes import SHORT_LIFE_YEARS, Picked, Row, Rows, ladder, pick
 from cachezoo.settings.device import AnalyticDevice
@@ -163,7 +163,7 @@ class Recommendation:
     reads: ReadCache | None  # a read cache before the disk of the size; None where no page is read, or no cache helps
     all_read: bool  # the trace has no writes, so that a read cache is the same as one that writes back
     learned: Learned | None  # the learned cache at the size; None where there is none, or where nothing is evicted
-    zoo: Path | None  # folder of the learned cache; None where there is none
+    zoo: tuple[Path, ...]  # bundles of learned caches
     bought: Buy | None  # None where no cache helps
     likeness: Likeness | None  # what the workload classifier says; None where it was not asked
 
@@ -247,9 +247,9 @@ def recommend(
     short = useful and own.years is not None and own.years < SHORT_LIFE_YEARS
     counted = Reads(bench, own.capacity)
     reads = counted.answer(lambda done, note="": report(0.5 + 0.1 * done / (2 * RUNS), note)) if useful else None
-    zoo, learned = (None, None) if models is None else (page_cache(models), None)
-    if zoo is not None and useful and own.capacity < n_pages:
-        report(0.6, zoo.name)
+    zoo, learned = () if models is None else tuple(page_caches(models)), None
+    if zoo and useful and own.capacity < n_pages:
+        report(0.6, zoo[0].name)
         learned = measure(bench, device, own.ran, zoo)
     counted_all = bench.run(UNBOUNDED.id, own.capacity)
     unbounded = counted_all if counted_all.lead(own.ran, Goal.GAIN).value >= LEAST_HITS else None

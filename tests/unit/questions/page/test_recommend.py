@@ -19,15 +19,16 @@ from cachezoo.devices.profile import load_models
 from cachezoo.errors import BundleError, ConfigError, TraceError
 from cachezoo.kernels.outcome import HIT
 from cachezoo.policies.registry import policy
-from cachezoo.policies.simulate import Simulator
-from cachezoo.questions.page import answer, sentences
+from cachezoo.policies.simulate import Simulator, simulate
+from cachezoo.questions.page import answer, learned, likeness, sentences
 from cachezoo.questions.page.bundle import simulate_bundle
 from cachezoo.questions.page.candidates import CANDIDATES, Halves, Ranking, name_of, rank
 from cachezoo.questions.page.learned import Learned, measure
-from cachezoo.questions.page.likeness import bundles_folder, flash_of
+from cachezoo.questions.page.likeness import bundles_folder, flash_of, page_caches
 from cachezoo.questions.page.recommendation import Options, Recommendation, confidence, models_of, recommend
 from cachezoo.questions.page.report import page_of, values_of
 from cachezoo.questions.page.sizes import CLOSE, knee, ladder, middle, shown, typed
+from cachezoo.serve import found as places
 from cachezoo.serving.requests import batch_of
 from cachezoo.show.formats import ordinary
 from cachezoo.sizes import Size
@@ -611,7 +612,7 @@ def learned_of(found, lead: float, spread: float):
     model = dataclasses.replace(
         ran, policy="reuse.follow", mean=ran.mean + lead, hit_ratio=ran.mean + lead, blocks=ran.blocks + lead + waves
     )
-    return dataclasses.replace(found, learned=Learned("zoo/reuse.follow", model, ran, 1.0, 2.0), zoo=Path("zoo"))
+    return dataclasses.replace(found, learned=Learned("zoo/reuse.follow", model, ran, 1.0, 2.0), zoo=(Path("zoo"),))
 
 
 @pytest.mark.parametrize(
@@ -643,12 +644,52 @@ def test_a_learned_cache_that_ran_on_a_sample_promises_nothing():
 def test_a_long_trace_is_sampled_for_the_learned_cache_and_its_rival():
     trace = trace_of(zipf(30_000, 6000))
     found = recommend("x", trace, BUILT_IN, Options())
-    own = measure(found.bench, BUILT_IN, found.row.ran, STORED / "reuse.follow", most=10_000)
+    own = measure(found.bench, BUILT_IN, found.row.ran, [STORED / "reuse.follow"], most=10_000)
     assert 0 < own.rate < 1
     assert own.rival.capacity == own.ran.capacity == max(1, round(found.row.capacity * own.rate))
     assert own.rival.page_accesses == own.ran.page_accesses < 10_000
-    said = answer.learned(dataclasses.replace(found, learned=own, zoo=Path("zoo")))
+    said = answer.learned(dataclasses.replace(found, learned=own, zoo=(Path("zoo"),)))
     assert said.endswith(" of the pages.") and "on a sample of" in said
+
+
+def test_what_the_learned_cache_gained_elsewhere_is_said_by_the_operator_s_rival():
+    like = likeness.Likeness("zoo", {}, 0, 0, "zoo/reuse.follow", 4.25, -1.0, None)
+    said = sentences.elsewhere(like)
+    assert "+4.2 points" in ordinary(said) and "\N{MINUS SIGN}1.0 points" in ordinary(said) and "hindsight" not in said
+    assert sentences.elsewhere(dataclasses.replace(like, away=None)) == ""
+
+
+def test_of_several_learned_caches_the_first_half_chooses_one(tmp_path, monkeypatch):
+    trace = trace_of(zipf(12_000, 3000))
+    bench = Halves.of_trace(trace, BUILT_IN)
+    rival = bench.run("lru", 500)
+    capacities = {"first": 300, "second": 500, "third": 400}  # the same cache, so that the largest hits most
+
+    def simulated(bundle, own, pages, capacity, warmup):
+        return simulate(own, pages, "lru", capacities[bundle.name], warmup)
+
+    monkeypatch.setattr(learned, "simulate_bundle", simulated)
+    found = measure(bench, BUILT_IN, rival, [tmp_path / name for name in capacities])
+    assert Path(found.bundle).name == "second" and found.ran.hit_ratio == rival.hit_ratio and found.rate == 1.0
+    sampled = measure(bench, BUILT_IN, rival, [tmp_path / name for name in capacities], most=18_000)
+    assert 0 < sampled.rate < 1 and sampled.ran.page_accesses < 6_000
+
+
+def test_bundles_are_found_where_serve_looks_for_them_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(places, "CLONE", tmp_path / "clone")
+    monkeypatch.setattr(places, "BUNDLES", (str(tmp_path / "system"),))
+    (tmp_path / "models/bundles").mkdir(parents=True)
+    assert bundles_folder(None) is None
+    (tmp_path / "system").mkdir()
+    for version in ("0.9.0", "0.10.0"):
+        (tmp_path / "system" / f"reuse.follow-{version}.zip").touch()
+    assert bundles_folder(None) == tmp_path / "system"
+    assert page_caches(tmp_path / "system") == [tmp_path / "system" / "reuse.follow-0.10.0.zip"]
+    shutil.copytree(STORED / "reuse.follow", tmp_path / "own" / "reuse.follow")
+    monkeypatch.setenv("CACHEZOO_BUNDLES", f"{tmp_path / 'none'}:{tmp_path / 'own'}")
+    assert bundles_folder(None) == tmp_path / "own"
+    assert page_caches(tmp_path / "own") == [tmp_path / "own" / "reuse.follow"]
 
 
 def test_a_likely_workload_brings_its_admission_model(monkeypatch):
