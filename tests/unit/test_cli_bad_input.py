@@ -54,7 +54,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("raw.csv",),
         ("good.parquet", "--device", "recipe.yaml"),
         ("good.parquet", "--prices", "recipe.yaml"),
-        ("good.parquet", "--by", "lru | bundle", "--bundle", "bundle.zip"),
+        ("good.parquet", "--hierarchy", "lru | bundle", "--bundle", "bundle.zip"),
     ),
     "recommend --only share": (
         ("trace.parquet", "good.parquet", "--names", "a,b"),
