@@ -49,7 +49,8 @@ MODELS = {
     "Deployment": ("promote", "rollback", "bundle"),
     "Hyperparameters": ("study",),
 }
-ANSWERS = {f"recommend --only {name}": command for name, command in ONLY.items()} | {"recommend --for SYSTEM": "targets"}
+ANSWERS = {f"recommend --only {name}": command for name, command in ONLY.items()}
+ANSWERS["recommend --for SYSTEM"] = "targets"
 """Answers with options of their own, by what is typed; their commands."""
 
 

@@ -24,7 +24,7 @@ MOST_ROWS = 9
 LABEL, LEAST_WIDTH = 11, 40
 
 
-@app.command(cls=shows("recommend trace.parquet", "recommend trace.parquet --size 64MiB -o page.html"))
+@app.command(cls=shows("recommend trace.parquet", "recommend trace.parquet --size 10% -o page.html"))
 def recommend(
     trace: TracePath,
     size: Annotated[str | None, typer.Option(metavar="SIZE", help="Largest cache: 64GiB, 10% or 4096p.")] = None,

@@ -34,7 +34,7 @@ def column_of(apart: ApartOption, traces: int) -> "Apart | None":
 
 @app.command(
     cls=shows(
-        "recommend --only share web.parquet mail.parquet --size 1GiB",
+        "recommend --only share web.parquet mail.parquet --size 20%",
         "recommend --only share mixture.parquet --floor web=hits:60% -o share.png",
     )
 )

@@ -14,7 +14,7 @@ app = typer.Typer()
 System = Literal["bcache", "dm-cache", "open-cas", "zfs", "nbdkit"]
 
 
-@app.command(cls=shows("recommend trace.parquet --for bcache --size 64MiB"))
+@app.command(cls=shows("recommend trace.parquet --for bcache --size 10%"))
 def targets(
     trace: TracePath,
     system: Annotated[System, typer.Option("--for", help="System to configure.")],

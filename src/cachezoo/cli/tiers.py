@@ -26,7 +26,7 @@ DEFAULT_BY = "hca,l2arc,lru | lru,arc | rejectx+lru,promotion: lru | rejectx+fif
 
 @app.command(
     cls=shows(
-        "recommend --only tiers trace.parquet --ram 64MiB --ssd 1GiB",
+        "recommend --only tiers trace.parquet --ram 1% --ssd 10%",
         "recommend --only tiers trace.parquet --hierarchy 'hca,lru | lru' -o tiers.png",
     )
 )

@@ -279,7 +279,7 @@ def _cell(value: object) -> str:
     return {True: "yes", False: ""}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
-@app.command("convert", cls=shows("trace convert trace.parquet -o trace.csv --to canonical"))
+@app.command("convert", cls=shows("trace convert trace.parquet -o trace.csv --to csv"))
 def convert(
     trace: TracePath,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")],

@@ -140,5 +140,5 @@ def test_a_part_of_ones_own_is_no_text():
 
 def test_a_keyword_of_before_is_taken_with_a_warning():
     with pytest.warns(FutureWarning, match="by= is now partitioner="):
-        old = cz.share([TRACE, TRACE[1:]], "4p", by="shared", fragment=1).rows
-    assert old == cz.share([TRACE, TRACE[1:]], "4p", partitioner="shared", fragment=1).rows
+        old = cz.share([TRACE, TRACE[1:]], "4p", by="shared", fragment=1, names="a,b").rows
+    assert old == cz.share([TRACE, TRACE[1:]], "4p", partitioner="shared", fragment=1, names="a,b").rows
