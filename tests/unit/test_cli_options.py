@@ -151,7 +151,8 @@ def test_words_of_before_say_what_they_are_now(tmp_path):
 @pytest.mark.parametrize(
     ("words", "new"),
     [
-        (("--only", "tiers"), "--hierarchy"), (("--only", "ram-ssd"), "--hierarchy"), (("--only", "wear"), "--placement"),
+        (("--only", "tiers"), "--hierarchy"), (("--only", "ram-ssd"), "--hierarchy"),
+        (("--only", "wear"), "--placement"),
         (("--only", "cache-wear"), "--placement"), (("--only", "share"), "--partitioner"), ((), "--hits"),
     ],
 )  # fmt: skip

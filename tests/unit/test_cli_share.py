@@ -29,7 +29,8 @@ def folder(tmp_path_factory):
 
 
 def found(folder, *words):
-    return json.loads(run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--partitioner", BY, "--json", *words).stdout)
+    done = run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--partitioner", BY, "--json", *words)
+    return json.loads(done.stdout)
 
 
 def test_the_default_tries_every_partitioner():
@@ -88,7 +89,8 @@ def test_floors_and_what_runs_today(folder):
 
 
 def test_a_learned_split_is_printed_as_what_runs_it_again(folder):
-    by = ("--partitioner", "learned(policy=lru|rejectx, steps=8),equal", "--now", "equal", "--fragment", "8", "--size", "64p")
+    by = ("--partitioner", "learned(policy=lru|rejectx, steps=8),equal", "--now", "equal")
+    by += ("--fragment", "8", "--size", "64p")
     both = (folder / "web.parquet", folder / "mail.parquet")
     own = json.loads(run(*SHARE, *both, *by, "--json").stdout)
     row = own["rows"][0]
@@ -216,7 +218,8 @@ def test_a_long_trace_is_answered_from_a_sample(folder, tmp_path, monkeypatch):
 
 
 def test_samples_are_drawn_where_they_can_stand_for_the_traces(folder, tmp_path):
-    done = run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--partitioner", BY, "--sample", "0.00001", ok=False)
+    both = (folder / "web.parquet", folder / "mail.parquet")
+    done = run(*SHARE, *both, "--partitioner", BY, "--sample", "0.00001", ok=False)
     assert "none of its blocks is chosen: raise rate 1e-05, or take all of it" in done.stderr
     done = run(*SHARE, folder / "web.parquet", "--sample", "50%", "--size", "64p", ok=False)
     assert "no mixture of several traces; name more, or --apart volume" in done.stderr

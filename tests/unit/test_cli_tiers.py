@@ -105,7 +105,8 @@ def test_the_lead_has_an_interval_over_blocks_of_time(trace):
     )
     apart = run(*TIERS, trace, "--hierarchy", "lru | lru,lru", "--ram", "3%", "--ssd", "30%").stdout.splitlines()[0]
     assert re.search(r"lru \| lru is fastest: .* against lru, the next .* saves [0-9.]+ % \[[0-9.]+, [0-9.]+\]", apart)
-    near = run(*TIERS, trace, "--hierarchy", "lru | lru,fifo | lru", "--ram", "1p", "--ssd", "30%").stdout.splitlines()[0]
+    done = run(*TIERS, trace, "--hierarchy", "lru | lru,fifo | lru", "--ram", "1p", "--ssd", "30%")
+    near = done.stdout.splitlines()[0]
     assert (
         near.startswith("No one is fastest: with ") and "| lru is not told apart from it by as much as matters" in near
     )
@@ -212,7 +213,10 @@ def test_a_bundle_admits_to_the_ssd_or_to_ram(trace):
         (("--endurance", "600TBW", "--parts"), "--endurance 600TBW: how much of it a part of a drive has is not known"),
         (("--device", "gold"), "gold: no such device profile"),
         (("-o", "t.pdf"), "give a name that ends in .png or .svg"),
-        (("--hierarchy", "hca,lru | bundle+arc"), "--hierarchy lru | bundle+arc: a bundle admits to it; name one, --bundle "),
+        (
+            ("--hierarchy", "hca,lru | bundle+arc"),
+            "--hierarchy lru | bundle+arc: a bundle admits to it; name one, --bundle ",
+        ),
         (
             ("--hierarchy", "hca", "--bundle", ADMISSION),
             "admission.database.lgbm: --hierarchy does not name it; write it ",

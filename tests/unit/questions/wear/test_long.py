@@ -113,7 +113,8 @@ def answers(monkeypatch, *args):
 
 @pytest.mark.usefixtures("in_short_spans")
 def test_the_answer_is_that_of_traces_in_memory(traces, monkeypatch):
-    words = ("--placement", RULES, "--op", "28%", "--streams", "4", "--victim", "greedy", "--unit", "32KiB", "--free", "8")
+    words = ("--placement", RULES, "--op", "28%", "--streams", "4", "--victim", "greedy")
+    words += ("--unit", "32KiB", "--free", "8")
     for names in (["ids.parquet"], ["other.parquet", "ids.parquet"]):
         whole, ours = answers(monkeypatch, "--only", "wear", *(traces / name for name in names), *words)
         assert ours == whole
