@@ -46,7 +46,7 @@ def check_output(files: list[Path], output: Path) -> None:
     "ingest",
     cls=shows(
         "trace ingest a.csv.gz -o trace.parquet",
-        "trace ingest any.csv -o trace.parquet --columns time=ts:ms,offset=lba:512,size=len,op=rw",
+        "trace ingest any.csv -o any.parquet --columns time=ts:ms,offset=lba:512,size=len,op=rw",
     ),
 )
 def ingest(
