@@ -214,7 +214,7 @@ def folder(tmp_path_factory):
     return made
 
 
-@pytest.mark.long
+@pytest.mark.slow(seconds=120)
 @pytest.mark.parametrize(
     "example", [own for own in EXAMPLES if not own.removeprefix("cachezoo ").startswith(ELSEWHERE)]
 )

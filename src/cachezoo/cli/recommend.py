@@ -43,7 +43,7 @@ def recommend(
         typer.Option(
             "--only",
             expose_value=False,
-            help="Another question; see --only NAME --help.",
+            help="Another question, as cachezoo --help lists them.",
         ),
     ] = None,
     _for: Annotated[
