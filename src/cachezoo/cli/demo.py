@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, shows
 
 if TYPE_CHECKING:
     from cachezoo.demo.run import Demo
@@ -15,12 +15,11 @@ NEXT = "cachezoo recommend TRACE, on a trace of your own: sudo cachezoo trace ca
 WORDS = {"around": "a read cache", "through": "a write-through cache", "back": "a write-back cache"}
 
 
-@app.command()
+@app.command(cls=shows("demo -o demo.png"))
 def demo(output: AllFiles = None, as_json: Json = False) -> None:
-    """Show in less than a minute what this does: a small trace, the cache for it, and that cache at work.
+    """Recommend and run a cache for a small trace, in a minute.
 
-    The cache runs before a file whose reads wait 1 ms: by nbdkit and the filter where they are installed, else by
-    libcachezoo in this process. Every byte that is read is checked. Nothing is left behind but what -o names.
+    It runs in nbdkit, or else in libcachezoo, before a file with 1 ms reads. All data is checked.
     """
     from cachezoo.console import progress
     from cachezoo.demo.run import show

@@ -165,7 +165,7 @@ class Placing:
                 note += " goes to stream 0"
             elif not features:
                 note = f"FIOS's rule chooses no feature by cycle {number + 1}, so that all goes to stream 0; "
-                note += "--by fios:FASC names some"
+                note += "--placement fios:FASC names some"
             else:
                 clusters = cluster_bits(bits_of(labels, features, WINDOW), labels, streams, seed)
                 own = dictionary_of(clusters, labels, writes.volumes)
