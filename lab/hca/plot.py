@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.show.formats import NONE, number, percent
+from cachezoo.show.palette import HIERARCHIES
 from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
 from cachezoo.show.table import Cell, Column, Table
 from cachezoo.sizes import human
@@ -15,7 +16,7 @@ from lab.hca.paper import MAIN, SET_GB, WORKLOADS, Main
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS: dict[System, str] = {"ram": GREY, "l2arc": BLUE, "hca": VERMILION}
+COLOURS: dict[System, str] = {system: HIERARCHIES[system].colour for system in ("ram", "l2arc", "hca")}
 BUFFER_COLOURS = (SKY, BLUE, GREEN, AMBER, PINK)
 PANEL_INCHES = 2.2
 BUFFER = 65536  # of Figs. 23 and 24

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.show.style import BLACK
@@ -18,19 +19,26 @@ NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 # Ink and lines follow the page, so that a figure can be read on a dark one.
 FOLLOWING = {"#000000": "currentColor", BLACK.lower(): "currentColor", "#e3e3e3": "var(--grid)"}
 PX = 4 / 3  # of CSS in a point
-# How far a figure shrinks on a phone, so that its text can be read; beyond that its box scrolls.
-SHRUNK, LEAST_PX = 0.75, 544
+# A figure shrinks on a phone until its smallest text has this size; beyond that its box scrolls.
+LEAST_PT = 9.0
+FONT = re.compile(r"font: (?:[a-z]+ )*([0-9.]+)px")
 
 
-def svg(figure: "Figure") -> str:
-    """A figure as an `<svg>` element for `section.Drawing`: no script, no metadata, nothing from outside.
+def svg(figure: "Figure | Sequence[Figure]") -> str:
+    """A figure, or several that a narrow page has one below another, as `<svg>` elements for `section.Drawing`.
+
+    They have no script, no metadata, and nothing from outside.
 
     Args:
         figure: laid out in inches; its background is left out, so that the page's shows.
 
     Returns:
-        The element; ids in it begin with a digest of the drawing, so that two on a page do not meet.
+        The elements; ids in each begin with a digest of the drawing, so that two on a page do not meet.
     """
+    return "\n".join(_svg(one) for one in ([*figure] if isinstance(figure, Sequence) else [figure]))
+
+
+def _svg(figure: "Figure") -> str:
     import matplotlib as mpl
 
     buffer = io.StringIO()
@@ -61,5 +69,6 @@ def _sized(text: str) -> str:
     if width is None or height is None or box is None:
         raise AssertionError("matplotlib wrote an <svg> without size")
     across, down = (round(float(side[1].removesuffix("pt")) * PX) for side in (width, height))
-    least = min(round(SHRUNK * across), LEAST_PX)
+    smallest = min(map(float, FONT.findall(rest)), default=LEAST_PT)
+    least = min(across, round(across * LEAST_PT / smallest))
     return f'<svg viewBox="{box[1]}" width="{across}" height="{down}" style="min-width:{least}px"{rest}'

@@ -17,8 +17,9 @@ from cachezoo.curves.curve import LRU, Curve
 from cachezoo.questions.objects.description import Lifetimes, ObjectCurve, ObjectReuse, ObjectSizes
 from cachezoo.show.drawing import svg
 from cachezoo.show.formats import duration, number, share, significant, size
+from cachezoo.show.palette import look_of
 from cachezoo.show.section import Drawing
-from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, WIDTH
+from cachezoo.show.style import BLUE, GREEN, GREY, NARROW, SKY, VERMILION
 from cachezoo.sizes import PAGE_BYTES, size_ticks
 from cachezoo.trace_report.sentences import PAGES, Named
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-HEIGHT = 2.9
-POLICY_COLOURS = {LRU: SKY, "arc": GREEN, "s3fifo": PINK, OPTIMUM: BLACK}
+HEIGHT, PANEL = 2.9, 4.2
+LEFT, RIGHT, BOTTOM, TOP, LEGEND = 0.72, 0.1, 0.62, 0.36, 0.3  # inches around a panel
 NAMES = {OPTIMUM: "optimum"}
 KIND_COLOURS = {"overlapped": BLUE, "sequential": GREEN, "strided": SKY, "random": GREY}
 TICKS_S = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, 86_400.0, 864_000.0)
@@ -35,21 +36,28 @@ MOST_TICKS = 6
 UNITS = ((172_800, 86_400, "days"), (14_400, 3_600, "hours"), (900, 60, "minutes"), (0, 1, "seconds"))
 
 
-def _panels(columns: int, height: float = HEIGHT) -> tuple["Canvas", Sequence["Axes"]]:
-    """A row of panels with fixed margins; laying them out would take half of the drawing's time."""
+def _panels(columns: int, height: float = HEIGHT) -> tuple[Sequence["Canvas"], Sequence["Axes"]]:
+    """Panels with fixed margins, a figure each; laying them out would take half of the drawing's time."""
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(WIDTH, height))
-    grid = {"left": 0.08, "right": 0.985, "bottom": 0.56 / height, "top": 1 - 0.32 / height, "wspace": 0.24}
-    return canvas, canvas.subplots(1, columns, squeeze=False, gridspec_kw=grid)[0]
+    width = NARROW if columns == 1 else PANEL
+    grid = {"left": LEFT / width, "right": 1 - RIGHT / width, "bottom": BOTTOM / height, "top": 1 - TOP / height}
+    canvases = [Canvas(figsize=(width, height)) for _ in range(columns)]
+    return canvases, [canvas.subplots(gridspec_kw=grid) for canvas in canvases]
 
 
 def _finish(axes: "Axes", title: str, legend: bool = True, **labels: Any) -> None:  # noqa: ANN401
-    """Title at the left; a legend, in the title's line, where it covers nothing."""
+    """Title at the left; a legend below, where it covers nothing."""
     axes.set(**labels)
     axes.set_title(title, loc="left")
     if legend and axes.get_legend_handles_labels()[1]:
-        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.975), ncols=4, handlelength=1.1, columnspacing=0.8)
+        canvas: Any = axes.figure
+        height = canvas.get_figheight()
+        taller = height + LEGEND
+        canvas.set_figheight(taller)
+        edges = canvas.subplotpars
+        canvas.subplots_adjust(bottom=(height * edges.bottom + LEGEND) / taller, top=1 - TOP / taller)
+        canvas.legend(loc="lower center", ncols=4, handlelength=1.5, columnspacing=1.0)
 
 
 def axis_unit(span_s: float) -> tuple[float, str]:
@@ -91,8 +99,8 @@ def curves_drawing(curves: Sequence[Curve]) -> Drawing:
     canvas, (axes,) = _panels(1, 3.4)
     for curve in curves:
         x, y = curve.capacities * float(PAGE_BYTES), 100 * curve.hit_ratio
-        colour, name = POLICY_COLOURS[curve.policy], NAMES.get(curve.policy, curve.policy)
-        marker, line = ("", "-") if curve.policy == LRU else ("o", ":" if curve.policy == OPTIMUM else "-")
+        (colour, line, marker), name = look_of(curve.policy), NAMES.get(curve.policy, curve.policy)
+        marker = "" if curve.policy == LRU else marker
         axes.plot(x, y, marker=marker, ms=3, color=colour, label=name, linestyle=line)
         if curve.error_90 is not None:
             spread = 100 * curve.error_90
@@ -219,7 +227,7 @@ def heat_drawing(heat: HeatMap) -> Drawing:
         norm=LogNorm(1, max(2, int(heat.requests.max()))),
     )  # fmt: skip
     axes.grid(visible=False)
-    canvas.colorbar(image, ax=axes, pad=0.015, fraction=0.05)
+    canvas[0].colorbar(image, ax=axes, pad=0.015, fraction=0.05)
     _finish(axes, "where requests go; colour: how many", xlabel=unit, ylabel="addresses touched, MiB")
     alt = f"Requests by address and time; the busiest tenth of the addresses get {share(heat.busiest_share)}."
     caption = (

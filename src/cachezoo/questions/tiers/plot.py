@@ -17,9 +17,10 @@ from cachezoo.show.style import (
     GREEN,
     GREY,
     LIGHT,
+    NARROW,
     SKY,
+    SMALL,
     VERMILION,
-    WIDTH,
     settings,
     write,
 )  # fmt: skip
@@ -52,14 +53,14 @@ def draw_comparison(found: Comparison, title: str, path: Path) -> None:
     from matplotlib.figure import Figure
 
     rows = {"the disk alone" if row.point == NOTHING else str(row.point.hierarchy): row for row in found.rows}
-    with settings(), atomic_file(path) as temporary:
-        canvas = Figure(figsize=(WIDTH, EDGES + ROW * len(rows)), layout="constrained")
-        left, right = canvas.subplots(1, 2, sharey=True)
-        _who_serves(left, list(rows.values()))
-        _times(right, list(rows.values()))
-        left.set_yticks(range(len(rows)), [_name(text) for text in rows])
-        left.invert_yaxis()
-        for axes in (left, right):
+    with settings(narrow=True), atomic_file(path) as temporary:
+        canvas = Figure(figsize=(NARROW, 2 * (EDGES + ROW * len(rows))), layout="constrained")
+        upper, lower = canvas.subplots(2, 1, sharey=True)
+        _who_serves(upper, list(rows.values()))
+        _times(lower, list(rows.values()))
+        upper.set_yticks(range(len(rows)), [_name(text) for text in rows])
+        upper.invert_yaxis()
+        for axes in (upper, lower):
             axes.grid(visible=False, axis="y")
             axes.tick_params(axis="y", length=0)
         canvas.suptitle(title, x=0.01, ha="left", fontsize=10)
@@ -71,7 +72,7 @@ def _stacked(axes: "Axes", parts: list[tuple[str, str, list[float]]]) -> None:
     for name, colour, lengths in parts:
         axes.barh(range(len(lengths)), lengths, left=begin, color=colour, label=name, height=0.68)
         begin = [start + length for start, length in zip(begin, lengths, strict=True)]
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(parts), fontsize=8, columnspacing=1.0)
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(parts), fontsize=SMALL, columnspacing=1.0)
 
 
 def _who_serves(axes: "Axes", rows: list[Scored]) -> None:
@@ -87,7 +88,7 @@ def _who_serves(axes: "Axes", rows: list[Scored]) -> None:
     axes.set_xlabel("page reads served by, %")
     for place, one in enumerate(own):
         if one.dhr > LEAST_WRITTEN:
-            axes.text(99, place, f"{100 * one.dhr:.0f}", ha="right", va="center", fontsize=8, color="white")
+            axes.text(99, place, f"{100 * one.dhr:.0f}", ha="right", va="center", fontsize=SMALL, color="white")
 
 
 def _times(axes: "Axes", rows: list[Scored]) -> None:
@@ -103,7 +104,7 @@ def _times(axes: "Axes", rows: list[Scored]) -> None:
     axes.set_xlim(0, 1.22 * max(one.amat_us for one in own) / scale)
     axes.set_xlabel(f"mean time of a page read (AMAT), {unit}")
     for place, one in enumerate(own):
-        axes.text(one.amat_us / scale, place, f" {latency(one.amat_us)}", va="center", fontsize=8)
+        axes.text(one.amat_us / scale, place, f" {latency(one.amat_us)}", va="center", fontsize=SMALL)
 
 
 def draw_front(found: Advice, path: Path) -> None:
@@ -114,8 +115,8 @@ def draw_front(found: Advice, path: Path) -> None:
     """
     from matplotlib.figure import Figure
 
-    with settings(), atomic_file(path) as temporary:
-        canvas = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    with settings(narrow=True), atomic_file(path) as temporary:
+        canvas = Figure(figsize=(NARROW, HEIGHT), layout="constrained")
         upper, lower = canvas.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [3, 2]})
         _front(upper, found)
         _served(lower, found)
@@ -153,7 +154,7 @@ def _front(axes: "Axes", found: Advice) -> None:
         )
     time_axis(axes)
     axes.set_ylabel("mean time of a page read (AMAT)")
-    axes.legend(fontsize=8, labelspacing=0.7, markerscale=0.8)
+    axes.legend(fontsize=SMALL, labelspacing=0.7, markerscale=0.8)
 
 
 def _line(axes: "Axes", offers: tuple[Offer, ...], colour: str, style: str, label: str) -> None:
@@ -180,7 +181,7 @@ def _served(axes: "Axes", found: Advice) -> None:
     axes.set_ylim(0, 100)
     axes.set_ylabel("% of page reads, % of the purchase")
     axes.set_title("Who serves page reads on the front, and which part of the purchase is RAM", loc="left")
-    axes.legend(fontsize=8, loc="upper left")
+    axes.legend(fontsize=SMALL, loc="upper left")
 
 
 def _money_axis(axes: "Axes") -> None:
