@@ -19,9 +19,10 @@ NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 # Ink and lines follow the page, so that a figure can be read on a dark one.
 FOLLOWING = {"#000000": "currentColor", BLACK.lower(): "currentColor", "#e3e3e3": "var(--grid)"}
 PX = 4 / 3  # of CSS in a point
-# A figure shrinks on a phone until its smallest text has this size; beyond that its box scrolls.
-LEAST_PT = 9.0
-FONT = re.compile(r"font: (?:[a-z]+ )*([0-9.]+)px")
+# A figure shrinks on a phone until its smallest text, exponents left out, has the least size; beyond that its box
+# scrolls. Where there is room it grows a little.
+LEAST_PT, EXPONENT_PT, GROWN = 9.0, 8.0, 1.25
+FONT = re.compile(r"font-size: ([0-9.]+)px")
 
 
 def svg(figure: "Figure | Sequence[Figure]") -> str:
@@ -69,6 +70,7 @@ def _sized(text: str) -> str:
     if width is None or height is None or box is None:
         raise AssertionError("matplotlib wrote an <svg> without size")
     across, down = (round(float(side[1].removesuffix("pt")) * PX) for side in (width, height))
-    smallest = min(map(float, FONT.findall(rest)), default=LEAST_PT)
-    least = min(across, round(across * LEAST_PT / smallest))
-    return f'<svg viewBox="{box[1]}" width="{across}" height="{down}" style="min-width:{least}px"{rest}'
+    sizes = [size for size in map(float, FONT.findall(rest)) if size >= EXPONENT_PT]
+    least = min(across, round(across * LEAST_PT / min(sizes, default=LEAST_PT)))
+    style = f"min-width:{least}px;max-width:{round(GROWN * across)}px"
+    return f'<svg viewBox="{box[1]}" width="{across}" height="{down}" style="{style}"{rest}'

@@ -56,6 +56,7 @@ HIERARCHIES: Mapping[str, Look] = {
     "ram": Look(GREY, "-", "s"), "inclusive": Look(SKY, "-", "v"), "promotion": Look(AMBER, "-", "D"),
     "l2arc": Look(VERMILION, "-", "^"), "hca": Look(GREEN, "-", "P"), "zoo": Look(BLUE, "-", "o"),
 }  # fmt: skip
+SERVERS: Mapping[str, str] = {"RAM": BLUE, "buffer": SKY, "SSD": AMBER, "disk": GREY}  # what a read is served by
 NAME = re.compile(r"^[A-Za-z0-9_]+")
 
 
@@ -66,7 +67,7 @@ def look_of(policy: str, kind: str = "") -> Look:
         policy: its text, `rejectx+arc` or `s3fifo(small=0.2)`, or the id of a model.
         kind: of the policy: `model`, `bound` or another.
     """
-    for text in (policy, policy.rsplit("+", 1)[-1]):
+    for text in (policy.rsplit("+", 1)[-1], policy):
         name = NAME.match(text)
         if name and name[0] in POLICIES:
             return POLICIES[name[0]]

@@ -19,7 +19,7 @@ from cachezoo.show.drawing import svg
 from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.show.palette import look_of
 from cachezoo.show.section import Drawing
-from cachezoo.show.style import BLUE, GREEN, GREY, NARROW, SKY, VERMILION
+from cachezoo.show.style import BLUE, GREEN, GREY, SKY, VERMILION
 from cachezoo.sizes import PAGE_BYTES, size_ticks
 from cachezoo.trace_report.sentences import PAGES, Named
 
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 HEIGHT, PANEL = 2.9, 4.2
-LEFT, RIGHT, BOTTOM, TOP, LEGEND = 0.72, 0.1, 0.62, 0.36, 0.3  # inches around a panel
+LEFT, RIGHT, BOTTOM, TOP, LEGEND = 0.72, 0.2, 0.62, 0.36, 0.3  # inches around a panel
+SCALE = 0.5  # to the right of a panel with a scale of colours
 NAMES = {OPTIMUM: "optimum"}
 KIND_COLOURS = {"overlapped": BLUE, "sequential": GREEN, "strided": SKY, "random": GREY}
 TICKS_S = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, 86_400.0, 864_000.0)
-MOST_TICKS = 6
+MOST_TICKS = 5
 UNITS = ((172_800, 86_400, "days"), (14_400, 3_600, "hours"), (900, 60, "minutes"), (0, 1, "seconds"))
 
 
@@ -40,10 +41,10 @@ def _panels(columns: int, height: float = HEIGHT) -> tuple[Sequence["Canvas"], S
     """Panels with fixed margins, a figure each; laying them out would take half of the drawing's time."""
     from matplotlib.figure import Figure as Canvas
 
-    width = NARROW if columns == 1 else PANEL
-    grid = {"left": LEFT / width, "right": 1 - RIGHT / width, "bottom": BOTTOM / height, "top": 1 - TOP / height}
-    canvases = [Canvas(figsize=(width, height)) for _ in range(columns)]
-    return canvases, [canvas.subplots(gridspec_kw=grid) for canvas in canvases]
+    canvases = [Canvas(figsize=(PANEL, height)) for _ in range(columns)]
+    for canvas in canvases:
+        canvas.subplots_adjust(LEFT / PANEL, BOTTOM / height, 1 - RIGHT / PANEL, 1 - TOP / height)
+    return canvases, [canvas.subplots() for canvas in canvases]
 
 
 def _finish(axes: "Axes", title: str, legend: bool = True, **labels: Any) -> None:  # noqa: ANN401
@@ -57,7 +58,7 @@ def _finish(axes: "Axes", title: str, legend: bool = True, **labels: Any) -> Non
         canvas.set_figheight(taller)
         edges = canvas.subplotpars
         canvas.subplots_adjust(bottom=(height * edges.bottom + LEGEND) / taller, top=1 - TOP / taller)
-        canvas.legend(loc="lower center", ncols=4, handlelength=1.5, columnspacing=1.0)
+        canvas.legend(loc="lower center", ncols=4, handlelength=1.1, columnspacing=0.8, handletextpad=0.5)
 
 
 def axis_unit(span_s: float) -> tuple[float, str]:
@@ -73,7 +74,7 @@ def _size_ticks(axes: "Axes") -> None:
     size_ticks(axes)
     locator = axes.xaxis.get_major_locator()
     if isinstance(locator, LogLocator):  # sizes less than an octave apart have few labels as it is
-        locator.set_params(numticks=MOST_TICKS)
+        locator.set_params(numticks=MOST_TICKS - 1)
 
 
 def _time_ticks(axes: "Axes") -> None:
@@ -106,7 +107,7 @@ def curves_drawing(curves: Sequence[Curve]) -> Drawing:
             spread = 100 * curve.error_90
             axes.fill_between(x, y - spread, y + spread, color=colour, alpha=0.15, linewidth=0)
     axes.set_ylim(0, 100)
-    size_ticks(axes)
+    _size_ticks(axes)
     _finish(axes, "hits over cache size", xlabel="cache size", ylabel="page hit ratio, %")
     alt = "Page hit ratio over cache size: " + "; ".join(
         f"{NAMES.get(curve.policy, curve.policy)} {share(float(curve.hit_ratio[0]))} at "
@@ -203,7 +204,7 @@ def drawn_sizes(present: Sequence[Sized]) -> Drawing:
         left.bar(octave + (k - (len(present) - 1) / 2) * 0.4, shares, 0.4, color=own.colour, label=own.name)
         right.step(own.cdf_bytes, 100 * own.cdf_share, where="post", color=own.colour, label=own.name)
     octaves = np.unique(np.concatenate([np.log2(own.from_bytes) for own in present])).astype(int)
-    step = -(-len(octaves) // 7)
+    step = -(-len(octaves) // 4)
     left.set_xticks(octaves[::step], [size(2.0**octave) for octave in octaves[::step]])
     left.set_xlim(octaves[0] - 1, octaves[-1] + 1)
     _size_ticks(right)
@@ -216,6 +217,7 @@ def drawn_sizes(present: Sequence[Sized]) -> Drawing:
 def heat_drawing(heat: HeatMap) -> Drawing:
     """Requests by address and time."""
     canvas, (axes,) = _panels(1, 3.6)
+    canvas[0].subplots_adjust(right=1 - SCALE / PANEL)
     rows, columns = heat.requests.shape
     edges, unit = _time_axis(heat.window_s, columns)
     top = rows * heat.row_bytes / 2**20

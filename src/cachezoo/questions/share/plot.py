@@ -106,6 +106,7 @@ def _split(axes: "Axes", found: Comparison, row: Score, unit: float) -> None:
     axes.axvline(int(found.case.mix.before(found.case.first)) / unit, color=BLACK, linewidth=1, linestyle=":")
     axes.set_title(_short(str(row.candidate), LONGEST_PARTITIONER), fontsize=SMALL)
     axes.set_xlim(0, found.case.mix.references / unit)
+    axes.locator_params(axis="x", nbins=4)
     axes.set_ylim(0, found.case.pages / MIB)
 
 
