@@ -129,6 +129,7 @@ def _bars(
         axes.text(reach + 0.015 * most, y, number(value, digits), va="center", fontsize=8)
     axes.set_yticks(at, labels)
     axes.set_xlim(0, 1.17 * most)
+    axes.set_ylim(-0.7, len(values) - 0.3)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.set(xlabel=unit, title=title)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cachezoo.questions.share.columns import FOLDER, STATIC, ShareMetrics, ShareMix, Timeline
 from cachezoo.questions.share.table import (
@@ -145,12 +145,17 @@ def _places(families: Sequence[str]) -> list[float]:
     return [0.84 * ((place + 0.5) / len(families) - 0.5) for place in range(len(families))]
 
 
+def _face(family: str) -> dict[str, Any]:
+    """How a family's bars look."""
+    colour, hatch = SHARINGS.get(family, (LIGHT, ""))
+    return {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+
+
 def _size_panel(axis: "Axes", mix: ShareMix, sizes: Sequence[float], families: Sequence[str], what: str) -> None:
     width = 0.84 / len(families)
     for family, shift in zip(families, _places(families), strict=True):
         rows = [(at, row) for at, size in enumerate(sizes) if (row := mix.row(size, family)) is not None]
-        colour = SHARINGS.get(family, LIGHT)
-        axis.bar([at + shift for at, _ in rows], [getattr(row, what) for _, row in rows], width, color=colour,
+        axis.bar([at + shift for at, _ in rows], [getattr(row, what) for _, row in rows], width, **_face(family),
                  label=name_of(family))  # fmt: skip
         for at, row in rows:
             ends = row.transfers_interval if what == "transfers" else row.hit_interval
@@ -174,7 +179,7 @@ def _slow_panel(axis: "Axes", mix: ShareMix, size: float, families: Sequence[str
         row = mix.row(size, family)
         if row is not None:
             heights = [row.apps[key].slowdown if key in row.apps else float("nan") for key in keys]
-            axis.bar([at + shift for at in range(len(keys))], heights, width, color=SHARINGS.get(family, LIGHT))
+            axis.bar([at + shift for at in range(len(keys))], heights, width, **_face(family))
     axis.axhline(1.0, color=BLACK, lw=0.8)
     axis.set_xticks(range(len(keys)), keys)
     axis.set(ylabel="slowdown")

@@ -48,9 +48,11 @@ POLICIES: Mapping[str, Look] = {
     name: Look(colour, line, marker) for colour, own in FAMILIES.items() for name, line, marker in own
 }
 # Ways to share a cache, and hierarchies of RAM and SSD, by family.
-SHARINGS: Mapping[str, str] = {
-    "equal": GREY, "shared_lru": SKY, "shared": AMBER, "ucp": GREEN, "gvpa": VERMILION, "gvpa_cost": PINK,
-    "learned": BLUE,
+HATCH = "////"
+SHARINGS: Mapping[str, tuple[str, str]] = {  # the colour and the hatch
+    "equal": (GREY, ""), "equal_any": (GREY, HATCH), "shared_lru": (SKY, ""), "shared": (AMBER, ""),
+    "learned": (BLUE, ""), "learned_lru": (BLUE, HATCH), "ucp": (GREEN, ""), "ucp_any": (GREEN, HATCH),
+    "climb": (BLACK, HATCH), "gvpa": (VERMILION, ""), "gvpa_cost": (PINK, ""),
 }  # fmt: skip
 HIERARCHIES: Mapping[str, Look] = {
     "ram": Look(GREY, "-", "s"), "inclusive": Look(SKY, "-", "v"), "promotion": Look(AMBER, "-", "D"),

@@ -28,9 +28,10 @@ def test_every_policy_has_a_look_of_its_own_and_a_family_one_colour():
 
 
 def test_ways_to_share_and_hierarchies_are_those_of_their_tables():
-    assert set(SHARINGS) <= set(SHARED)
+    assert set(SHARINGS) < set(SHARED)
+    assert len(set(SHARINGS.values())) == len(SHARINGS)
     assert set(HIERARCHIES) == set(TIERS)
-    assert SHARINGS["learned"] == HIERARCHIES["zoo"].colour == BLUE
+    assert SHARINGS["learned"][0] == HIERARCHIES["zoo"].colour == BLUE
 
 
 def test_a_look_is_found_by_the_id_the_eviction_the_system_or_the_kind():

@@ -270,7 +270,7 @@ def waf_figure(metrics: Found, folder: Path) -> Figure | None:
     found = tests(metrics)
     if not found:
         return None
-    canvas, axes = panels(1, 1, 1.0 + 0.95 * len(found))
+    canvas, axes = panels(1, 1, 1.0 + 1.2 * len(found))
     axis, shares = axes[0][0], []
     height = 0.8 / len(BARS)
     for place, (name, (label, colour)) in enumerate(BARS.items()):

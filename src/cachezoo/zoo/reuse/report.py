@@ -333,7 +333,7 @@ def _group_panel(axis: "Axes", where: Where, rows: Sequence[tuple[str, ReuseRow]
     axis.set_yticks(at, [key for key, _ in rows])
     axis.set_ylim(-0.7, len(rows) - 0.3)
     axis.grid(visible=False, axis="y")
-    axis.set_title(f"{SHOWN[where]}: {WHERE[where]}", loc="left")
+    axis.set_title(WHERE[where], loc="left")
 
 
 def _carried(sources: "Measured", category: str) -> str:

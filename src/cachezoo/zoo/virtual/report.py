@@ -32,6 +32,7 @@ SHORT = {
     NO: "No gain in hits is shown on",
 }
 ACROSS = 2  # panels in a row
+NAMED = ("plain", "paper")  # the others lie close together
 PLACES = {"plain": ("plain policy", GREY, "o"), "paper": ("the paper's settings", AMBER, "^"),
           "head": ("head of the tuned queue", GREEN, "s"), "tuned": ("tuned", BLUE, "D")}  # fmt: skip
 
@@ -287,12 +288,13 @@ def transfers_figure(metrics: Found, folder: Path) -> Figure | None:
                 [row.transfers for row in own], [100 * row.hit_ratio for row in own], color=colour, marker=marker,
                 label=label if axis is cells[0] else None, s=26, zorder=3,
             )  # fmt: skip
-            for row in own:
+            for row in own if kind in NAMED else ():
                 axis.annotate(
                     row.policy, (row.transfers, 100 * row.hit_ratio), fontsize=8, xytext=(3, 2),
                     textcoords="offset points",
                 )  # fmt: skip
         # A cache whose every transfer is a miss lies on this line; what lies to the right of it reads ahead.
+        axis.margins(x=0.15)
         high = max(row.hit_ratio for row in trace.rows)
         axis.plot([1, 1 - high], [0, 100 * high], color=BLACK, linewidth=0.8, zorder=1)
         axis.set(title=key, xlabel="transfers a page access", ylabel="hits, %")
