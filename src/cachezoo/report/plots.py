@@ -13,7 +13,7 @@ from cachezoo.report.gather import Category, Sources, TraceFacts, flash_policies
 from cachezoo.report.sections import report_sections
 from cachezoo.report.verdict import page_models
 from cachezoo.show import plots as names
-from cachezoo.show.drawing import svg
+from cachezoo.show.drawing import few_sizes, svg
 from cachezoo.show.formats import number, percent, words
 from cachezoo.show.palette import colour_of, look_of
 from cachezoo.show.section import Drawing, Figure
@@ -23,13 +23,14 @@ from cachezoo.show.style import (
     GREY,
     LINE_COLOURS,
     LINES,
+    PANEL,
     VERMILION,
     WIDTH,
     panels,
     save,
     settings,
 )
-from cachezoo.sizes import PAGE_BYTES, human, size_ticks
+from cachezoo.sizes import PAGE_BYTES, human
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -282,7 +283,7 @@ def _learnt(model: Model) -> str:
     return f"After {max(step for step, _ in last.values())} steps {ends}."
 
 
-PANEL_INCHES, HEIGHT_INCHES = 4.9, 2.4
+HEIGHT_INCHES = 3.4
 NAMES = {"lru": "LRU", "belady_bypass": "optimum"}
 
 
@@ -299,16 +300,17 @@ def size_drawing(sources: Sources, category: Category, cases: Sequence[InPage]) 
     found = [(case, facts) for case in cases if (facts := sources.trace(case.trace)) is not None and facts.hit_ratios]
     if not found:
         return None
-    with settings():
-        canvas = Figure(figsize=(PANEL_INCHES * len(found), HEIGHT_INCHES), layout="constrained")
-        axes = canvas.subplots(1, len(found), squeeze=False, sharey=True)[0]
-        for axis, (case, facts) in zip(axes, found, strict=True):
+    with settings(narrow=True):
+        canvases = [Figure(figsize=(PANEL, HEIGHT_INCHES), layout="constrained") for _ in found]
+        panels = [canvas.subplots() for canvas in canvases]
+        for axis, (case, facts) in zip(panels, found, strict=True):
             _panel(axis, sources, category, case, facts)
-        axes[0].set_ylabel("page hit ratio, %")
-        axes[0].set_ylim(bottom=0)
-        handles, labels = axes[0].get_legend_handles_labels()
-        canvas.legend(handles, labels, loc="outside lower center", ncols=3 if len(found) == 1 else 5)
-        drawn = svg(canvas)
+        top = max(axis.get_ylim()[1] for axis in panels)
+        for axis, canvas in zip(panels, canvases, strict=True):
+            axis.set_ylabel("page hit ratio, %")
+            axis.set_ylim(0, top)
+            canvas.legend(loc="outside lower center", ncols=2, columnspacing=1.0, handlelength=1.5)
+        drawn = svg(canvases)
     traces = words([case.trace for case, _ in found])
     alt = f"Page hit ratio over cache size on {traces}. {' '.join(_told(case, facts) for case, facts in found)}"
     caption = f"Hit ratio over cache size on {traces}; dotted: the size that was compared. Bars: 90 % interval."
@@ -331,7 +333,7 @@ def _panel(axis: "Axes", sources: Sources, category: Category, case: InPage, fac
             axis.plot(at, 100 * row.hit_ratio, look.marker, color=look.colour, ms=5, label=model.id)
             axis.plot([at, at], [low, high], color=look.colour, lw=1)
     axis.axvline(sources.capacity_fraction * footprint, color=GREY, lw=1, ls=":")
-    size_ticks(axis)
+    few_sizes(axis)
     axis.set(xlabel="cache size", title=case.trace + (", unseen program" if case.unseen else ""))
 
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.show.style import BLACK
+from cachezoo.sizes import size_ticks
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Text stays text: it can be searched and copied, and takes the page's colour. Verdana is as wide as DejaVu Sans, for
@@ -18,11 +20,22 @@ FONTS = "'DejaVu Sans', Verdana, sans-serif"
 NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 # Ink and lines follow the page, so that a figure can be read on a dark one.
 FOLLOWING = {"#000000": "currentColor", BLACK.lower(): "currentColor", "#e3e3e3": "var(--grid)"}
+FEW_SIZES = 3
 PX = 4 / 3  # of CSS in a point
 # A figure shrinks on a phone until its smallest text, exponents left out, has the least size; beyond that its box
 # scrolls. Where there is room it grows a little.
 LEAST_PT, EXPONENT_PT, GROWN = 9.0, 8.0, 1.25
 FONT = re.compile(r"font-size: ([0-9.]+)px")
+
+
+def few_sizes(axes: "Axes") -> None:
+    """A logarithmic axis of bytes with so few labels that a narrow panel holds them."""
+    from matplotlib.ticker import LogLocator
+
+    size_ticks(axes)
+    locator = axes.xaxis.get_major_locator()
+    if isinstance(locator, LogLocator):  # sizes less than an octave apart have few labels as it is
+        locator.set_params(numticks=FEW_SIZES)
 
 
 def svg(figure: "Figure | Sequence[Figure]") -> str:

@@ -16,7 +16,7 @@ LIGHT = "#D9D9D9"
 LINE_COLOURS, LINES = (BLUE, VERMILION, GREEN, PINK, SKY), ("-", "--")
 DPI = 110
 WIDTH = 9.0
-NARROW, SMALL = 6.4, 10.0  # inches, of a plot that a phone shows; points, of its smallest text
+NARROW, PANEL, SMALL = 6.4, 4.2, 10.0  # inches, of a plot, and of one that a phone shows whole; points, of their text
 SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False,
     "axes.spines.right": False, "axes.grid": True, "grid.color": "#E3E3E3", "grid.linewidth": 0.6,

@@ -15,19 +15,19 @@ from cachezoo.characteristics.patterns import Patterns
 from cachezoo.characteristics.requests import Latency, Sizes
 from cachezoo.curves.curve import LRU, Curve
 from cachezoo.questions.objects.description import Lifetimes, ObjectCurve, ObjectReuse, ObjectSizes
-from cachezoo.show.drawing import svg
+from cachezoo.show.drawing import few_sizes, svg
 from cachezoo.show.formats import duration, number, share, significant, size
 from cachezoo.show.palette import look_of
 from cachezoo.show.section import Drawing
-from cachezoo.show.style import BLUE, GREEN, GREY, SKY, VERMILION
-from cachezoo.sizes import PAGE_BYTES, size_ticks
+from cachezoo.show.style import BLUE, GREEN, GREY, PANEL, SKY, VERMILION
+from cachezoo.sizes import PAGE_BYTES
 from cachezoo.trace_report.sentences import PAGES, Named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-HEIGHT, PANEL = 2.9, 4.2
+HEIGHT = 2.9
 LEFT, RIGHT, BOTTOM, TOP, LEGEND = 0.72, 0.2, 0.62, 0.36, 0.3  # inches around a panel
 SCALE = 0.5  # to the right of a panel with a scale of colours
 NAMES = {OPTIMUM: "optimum"}
@@ -67,16 +67,6 @@ def axis_unit(span_s: float) -> tuple[float, str]:
     return float(scale), unit
 
 
-def _size_ticks(axes: "Axes") -> None:
-    """A logarithmic axis of bytes with so few labels that half a figure's width holds them."""
-    from matplotlib.ticker import LogLocator
-
-    size_ticks(axes)
-    locator = axes.xaxis.get_major_locator()
-    if isinstance(locator, LogLocator):  # sizes less than an octave apart have few labels as it is
-        locator.set_params(numticks=MOST_TICKS - 1)
-
-
 def _time_ticks(axes: "Axes") -> None:
     """A logarithmic axis of seconds with labels in ms, s, min, h and days."""
     axes.set_xscale("log")
@@ -107,7 +97,7 @@ def curves_drawing(curves: Sequence[Curve]) -> Drawing:
             spread = 100 * curve.error_90
             axes.fill_between(x, y - spread, y + spread, color=colour, alpha=0.15, linewidth=0)
     axes.set_ylim(0, 100)
-    _size_ticks(axes)
+    few_sizes(axes)
     _finish(axes, "hits over cache size", xlabel="cache size", ylabel="page hit ratio, %")
     alt = "Page hit ratio over cache size: " + "; ".join(
         f"{NAMES.get(curve.policy, curve.policy)} {share(float(curve.hit_ratio[0]))} at "
@@ -207,7 +197,7 @@ def drawn_sizes(present: Sequence[Sized]) -> Drawing:
     step = -(-len(octaves) // 4)
     left.set_xticks(octaves[::step], [size(2.0**octave) for octave in octaves[::step]])
     left.set_xlim(octaves[0] - 1, octaves[-1] + 1)
-    _size_ticks(right)
+    few_sizes(right)
     _finish(left, "sizes", xlabel="from, up to twice that", ylabel="% of each")
     _finish(right, "sizes, cumulative", xlabel="at most", ylabel="% of each")
     alt = "Sizes: " + "; ".join(f"half of the {own.name} have at most {size(own.median)}" for own in present)
@@ -276,7 +266,7 @@ def reuse_drawing(own: Reuse) -> Drawing | None:
     shares = 100 * np.cumsum(distances.accesses) / total
     left.step(np.maximum(ends, PAGE_BYTES), shares, where="post", color=BLUE)
     left.set_ylim(bottom=0)
-    _size_ticks(left)
+    few_sizes(left)
     _finish(left, "reuse distance", xlabel="other pages since, at most", ylabel="% of page accesses")
     if own.times is not None:
         _times_panel(further[0], own.times, total)
@@ -364,7 +354,7 @@ def object_curve_drawing(own: ObjectCurve) -> Drawing:
             told.append(f"of {name} {share(float(ratios[0]))} to {share(float(ratios[-1]))}")
     axes.set_ylim(0, 100)
     if own.unit == "bytes":
-        _size_ticks(axes)
+        few_sizes(axes)
     else:
         axes.set_xscale("log")
     label = "cache size" if own.unit == "bytes" else "cache size, objects"
@@ -378,7 +368,7 @@ def object_reuse_drawing(own: ObjectReuse) -> Drawing | None:
     if own.requests_between is None:
         return None
     panels = [
-        ("bytes between", own.bytes_between, "bytes asked for since, at most", _size_ticks, 1.0),
+        ("bytes between", own.bytes_between, "bytes asked for since, at most", few_sizes, 1.0),
         ("time between", own.time_between_s, "at most", _time_ticks, 1e-6),
         ("requests between", own.requests_between, "other requests since, at most", None, 1.0),
     ]  # fmt: skip

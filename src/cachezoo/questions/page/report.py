@@ -8,18 +8,19 @@ from cachezoo.questions.page import answer, sentences
 from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, name_of
 from cachezoo.questions.page.recommendation import Recommendation
 from cachezoo.questions.page.sizes import Row, shown
-from cachezoo.show.drawing import svg
+from cachezoo.show.drawing import few_sizes, svg
 from cachezoo.show.formats import NONE, duration, latency, lifetime, ordinary, points, share
 from cachezoo.show.page import Page, render
 from cachezoo.show.section import Choice, Drawing, Section
-from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, NARROW, SKY, VERMILION, settings
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, PANEL, SKY, VERMILION, settings
 from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
-from cachezoo.sizes import human, size_ticks
+from cachezoo.sizes import human
 from cachezoo.traces.table import PAGE_BYTES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_BLOCKS = 10  # labels of an axis
 LEAST_HIGH = 5.0  # % of hits on the axis: less looks like much on a scale of its own
 LEAST_OCTAVES = 1.5  # of the axis of sizes; a narrower one has no labels
 TONES = {"high": "good", "medium": "unsure", "low": "bad"}
@@ -251,7 +252,7 @@ def _sizes(found: Recommendation) -> list[int]:
 def _size_axis(axes: "Axes", sizes: Sequence[int]) -> None:
     """Sizes in MiB and GiB, with room around a single one."""
     axes.set_xlim(min(sizes) / LEAST_OCTAVES, max(sizes) * LEAST_OCTAVES)
-    size_ticks(axes)
+    few_sizes(axes)
     axes.set_xlabel("cache size")
 
 
@@ -269,14 +270,14 @@ def curve(found: Recommendation) -> Drawing:
     rows, ranking = found.picked.rows, found.ranking
     sizes = _sizes(found)
     with settings(narrow=True):
-        canvas = Figure(figsize=(NARROW, 4.2), layout="constrained")
+        canvas = Figure(figsize=(PANEL, 4.6), layout="constrained")
         axes = canvas.subplots()
         own = "recommended" if found.picked.useful else "chosen policy"
         tried = [capacity * PAGE_BYTES for capacity in ranking.capacities]
         for k, ratios in enumerate(100 * ranking.second):
             label = "other candidates" if k == 0 else None
             axes.plot(tried, ratios, color=GREY, linewidth=0.7, alpha=0.6, label=label)
-        axes.plot(tried, 100 * ranking.optimum, color=BLACK, linestyle=":", label="optimum (knows the future)")
+        axes.plot(tried, 100 * ranking.optimum, color=BLACK, linestyle=":", label="optimum")
         axes.plot(sizes, [100 * row.lru for row in rows], color=SKY, label="LRU")
         axes.plot(sizes, [100 * row.ran.hit_ratio for row in rows], color=BLUE, marker=".", linewidth=2, label=own)
         if (bend := found.knee) is not None:
@@ -289,7 +290,7 @@ def curve(found: Recommendation) -> Drawing:
         axes.set_ylim(0, max(axes.get_ylim()[1], LEAST_HIGH))
         axes.set_ylabel("page accesses that hit, %")
         _size_axis(axes, sizes)
-        axes.legend(loc="upper left")
+        canvas.legend(loc="outside lower center", ncols=2, columnspacing=1.0, handlelength=1.5)
         drawn = svg(canvas)
     best = ", ".join(f"{share(row.ran.hit_ratio)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
     sampled = " Grey and dotted curves are of a sample of the pages." if ranking.rate < 1 else ""
@@ -303,8 +304,8 @@ def costs(found: Recommendation) -> Drawing:
 
     written, unit, what = _written(found)
     with settings(narrow=True):
-        canvas = Figure(figsize=(NARROW, 5.6), layout="constrained")
-        left, right = canvas.subplots(2, 1)
+        canvases = [Figure(figsize=(PANEL, 3.6), layout="constrained") for _ in range(2)]
+        left, right = (canvas.subplots() for canvas in canvases)
         left.plot(sizes, [row.ran.response_us / 1e3 for row in rows], color=BLUE, marker=".", linewidth=2)
         left.axhline(bench.no_cache_us / 1e3, color=GREY, linestyle="--", label="no cache, the disk alone")
         left.axhline(bench.all_ssd_us / 1e3, color=BLACK, linestyle=":", label="everything on the SSD")
@@ -326,7 +327,7 @@ def costs(found: Recommendation) -> Drawing:
             right.legend()
         for axes in (left, right):
             _size_axis(axes, sizes)
-        drawn = svg(canvas)
+        drawn = svg(canvases)
     times = ", ".join(f"{latency(row.ran.response_us)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
     return Drawing(drawn, f"Mean response time: {times}.", f"Mean response time of a request, and {what}.")
 
@@ -352,15 +353,15 @@ def blocks(found: Recommendation) -> Drawing | None:
 
     leads = 100 * lead.by_block
     with settings(narrow=True):
-        canvas = Figure(figsize=(NARROW, 2.8), layout="constrained")
+        canvas = Figure(figsize=(PANEL, 3.0), layout="constrained")
         axes = canvas.subplots()
         axes.bar(range(1, len(leads) + 1), leads, color=[BLUE if one > 0 else VERMILION for one in leads])
         axes.axhline(0, color=BLACK, linewidth=0.8)
         axes.axhline(100 * lead.value, color=GREY, linestyle="--", label="mean")
-        axes.set_xticks(range(1, len(leads) + 1))
+        axes.set_xticks(range(1, len(leads) + 1, -(-len(leads) // MOST_BLOCKS)))
         axes.set_xlabel("time block of the second half")
         axes.set_ylabel("lead over LRU, points")
-        axes.set_title(f"{name_of(chosen)} hit more than LRU in {lead.won} of {lead.blocks} time blocks", loc="left")
+        axes.set_title(f"{name_of(chosen)} ahead of LRU in {lead.won} of {lead.blocks} time blocks", loc="left")
         axes.legend()
         drawn = svg(canvas)
     alt = "Lead in points by time block: " + ", ".join(f"{one:.1f}" for one in leads) + "."
