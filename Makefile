@@ -24,7 +24,7 @@ figures: ## tables and plots outside the pipeline, in lab/results/
 	@$(RUN) .venv/bin/python -m scripts.facts
 
 # Counts, tables and plots of results in README.md and docs/, from metrics/ and lab/results/: after `make repro`.
-# What README.md shows of two commands: python -m scripts.readme
+# What pages show of commands, and their plots: python -m scripts.pictures
 facts: ## counts, tables and plots of results in README.md and docs/
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m scripts.facts

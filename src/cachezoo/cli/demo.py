@@ -62,15 +62,20 @@ def _print(found: "Demo") -> None:
 
 def _plot(found: "Demo", path: Path) -> None:
     import numpy as np
+    from matplotlib.figure import Figure
 
     from cachezoo.io import atomic_file
-    from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, panels, settings, write
+    from cachezoo.show.palette import looks
+    from cachezoo.show.style import NARROW, settings, write
 
-    with settings():
-        canvas, ((axes,),) = panels(1, 1, 3.6)
-        for row, colour in zip(found.rows, (GREY, AMBER, BLUE, GREEN), strict=False):
-            ms = np.sort(row.read_us) / 1e3
-            axes.plot(ms, np.arange(1, len(ms) + 1) / len(ms), color=colour, label=row.policy)
+    styles = looks([(row.policy, "") for row in found.rows])
+    with settings(narrow=True):
+        canvas = Figure(figsize=(NARROW, 3.6), layout="constrained")
+        axes = canvas.subplots()
+        for row in found.rows:
+            ms, look = np.sort(row.read_us) / 1e3, styles[row.policy]
+            share = np.arange(1, len(ms) + 1) / len(ms)
+            axes.plot(ms, share, color=look.colour, linestyle=look.line, label=row.policy)
         axes.set(xscale="log", xlabel="response time of a read, ms", ylabel="share of reads", ylim=(0, 1))
         axes.legend(loc="upper left")
         with atomic_file(path) as temporary:
