@@ -18,13 +18,13 @@ repro: ## install, dvc repro, print the results; V=1: all of them
 	@$(RUN) .venv/bin/cachezoo models results $(if $(V),-v)
 
 # Tables and plots that only people read, and the pipeline does not need: lab/dvc.yaml
-figures: ## tables and plots beside the pipeline, in lab/results/
+figures: ## tables and plots outside the pipeline, in lab/results/
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m lab
 	@$(RUN) .venv/bin/python -m scripts.facts
 
 # Counts, tables and plots of results in README.md and docs/, from metrics/ and lab/results/: after `make repro`.
-# What README.md shows of two commands: python -m scripts.readme
+# What pages show of commands, and their plots: python -m scripts.pictures
 facts: ## counts, tables and plots of results in README.md and docs/
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m scripts.facts
@@ -55,7 +55,7 @@ DESTDIR ?=
 install-runtime: ## what a server needs: library, filter, cachezoo-serve; PREFIX= DESTDIR=
 	@$(MAKE) -s -C runtimes/package install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
 
-deb: ## the same as a package of Debian and Ubuntu, in dist/
+deb: ## the same, as a package of Debian and Ubuntu, in dist/
 	@$(MAKE) -s -C runtimes/package deb
 
 wheel: ## Python wheels with libcachezoo, in dist/: of the runtime alone, of everything
@@ -64,7 +64,7 @@ wheel: ## Python wheels with libcachezoo, in dist/: of the runtime alone, of eve
 	@$(RUN) env CACHEZOO_WITH_LIBRARY=1 .venv/bin/python -m pip wheel -q --no-deps --no-build-isolation -w dist .
 
 # DEMO="-o demo.png" keeps the plot. The filter is built where nbdkit's headers are.
-demo: ## the cache that is recommended for a small trace, at work, in a minute
+demo: ## recommend and run a cache for a small trace, in a minute
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(MAKE) -s -C runtimes/c lib $(if $(wildcard /usr/include/nbdkit-filter.h),filter)
 	@$(RUN) env CACHEZOO_LIBRARY=runtimes/c/build/libcachezoo.so.1 .venv/bin/cachezoo demo $(DEMO)
@@ -72,11 +72,11 @@ demo: ## the cache that is recommended for a small trace, at work, in a minute
 dev: ## install what the tests need as well; then: .venv/bin/python -m pytest PATH
 	@$(DEV)
 
-test: ## every test but the long ones: 25 minutes on two cores so far, 15 are meant
+test: ## all tests but the long ones
 	@$(DEV)
 	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS) -m "not long"
 
-test-fast: ## every test but the slow ones: two minutes
+test-fast: ## all tests but the slow ones
 	@$(DEV)
 	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS) -m "not slow and not long"
 

@@ -54,6 +54,7 @@ from lab.reconfigure import document as reconfigured
 from lab.reconfigure import live
 from lab.reconfigure import plot as changing
 from lab.retrained import document as retrained
+from scripts import command_line
 from tests.mutants.mutants import MUTANTS
 
 if TYPE_CHECKING:
@@ -333,6 +334,10 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
     },
     "docs/page-cache.md": {"headline": headline},
     "docs/figures.md": {"papers": papers},
+    "docs/command-line.md": {
+        "targets": lambda _: command_line.targets(),
+        "commands": lambda _: command_line.reference(),
+    },
     "docs/streams.md": {"results": lambda facts: _block(streams.summary_table(facts.streams))},
 }
 

@@ -1,7 +1,7 @@
-"""The examples of docs/: what a page's first command prints, and the plot that it draws.
+"""The examples of README.md and docs/: what a page's commands print, and the plots that they draw.
 
 `python -m scripts.pictures [NAME…]` runs the commands of the table below on traces of the repository, writes their
-output into the page's block `example`, and their plots into docs/img. A page has one example.
+output into the page's blocks, and their plots into docs/img. They run as in a clone in which nothing is trained yet.
 """
 
 import os
@@ -22,7 +22,9 @@ from cachezoo.show.markdown import between
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs/img"
+README = ROOT / "README.md"
 BLOCK = "example"
+PROGRAM = "import sys; from cachezoo.cli import main; sys.argv[0] = 'cachezoo'; main()"
 INPUTS = ("conf", "data")
 TRACES = "data/raw/captured"
 WIDTH = 100
@@ -37,10 +39,12 @@ class Example:
     Attributes:
         command: with its inputs below the project's root, and `-o NAME.png` if it draws a plot.
         lines: of its output that the page shows, the first ones; without, all.
+        block: of the page, where it is shown.
     """
 
     command: str
     lines: int | None = None
+    block: str = BLOCK
 
     @property
     def plot(self) -> str | None:
@@ -67,8 +71,13 @@ class Example:
         return "\n".join(["```console", *self.typed, *lines, "```"]) + "\n"
 
 
-# By the page's name.
+# By the page's name, which more of the same page follow behind a colon.
 EXAMPLES: Mapping[str, Example] = {
+    "README": Example(f".venv/bin/cachezoo recommend {TRACES}/database_mariadb.parquet", block="answer"),
+    "README:sizes": Example(
+        f".venv/bin/cachezoo curve {TRACES}/database_mariadb.parquet --policy lru --policy s3fifo "
+        "--policy belady_bypass --size 64MiB,128MiB,256MiB", block="sizes"
+    ),
     "recommend": Example(f"cachezoo recommend {TRACES}/database_mariadb.parquet --no-models"),
     "size": Example(
         f"cachezoo recommend --only ram-ssd {TRACES}/database_mariadb.parquet --working-set 64GiB -o size.png", 14
@@ -118,7 +127,7 @@ def printed(example: Example, folder: Path) -> str:
     words = shlex.split(example.command)
     environment = os.environ | {"COLUMNS": str(WIDTH), "NO_COLOR": "1", "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
-        [Path(sys.executable).with_name(words[0]), *words[1:]],
+        [sys.executable, "-c", PROGRAM, *words[1:]],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
@@ -151,7 +160,8 @@ def shrink(plot: Path, image: Path) -> None:
 
 def page_of(name: str) -> Path:
     """The page that shows an example."""
-    return ROOT / "docs" / f"{name}.md"
+    page = name.split(":")[0]
+    return README if page == README.stem else ROOT / "docs" / f"{page}.md"
 
 
 def update(name: str) -> None:
@@ -159,7 +169,7 @@ def update(name: str) -> None:
     example, page = EXAMPLES[name], page_of(name)
     with TemporaryDirectory() as place:
         inside = example.shown(printed(example, Path(place)))
-        text = between(page.read_text(encoding="utf-8"), BLOCK, inside, page)
+        text = between(page.read_text(encoding="utf-8"), example.block, inside, page)
         if example.plot:
             shrink(Path(place) / example.plot, IMAGES / example.plot)
     with atomic_file(page) as temporary:

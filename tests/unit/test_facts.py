@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts.facts import BLOCKS, COMMAND, IMAGES, PLOTS, Facts, draw, filled, findings, losing, wins_and_losses
-from scripts.readme import COMMANDS, README
+from scripts.pictures import EXAMPLES, page_of
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"<!-- (?P<name>\S+) -->\n.*?<!-- end of (?P=name) -->\n", re.DOTALL)
@@ -50,7 +50,7 @@ def test_no_number_is_written_by_hand(page):
 
 def test_a_page_has_no_block_but_its_own():
     for page, own in BLOCKS.items():
-        shown = COMMANDS if ROOT / page == README else ()
+        shown = [one.block for name, one in EXAMPLES.items() if page_of(name) == ROOT / page]
         found = [match["name"] for match in BLOCK.finditer((ROOT / page).read_text(encoding="utf-8"))]
         assert found == [*shown, *own]
 

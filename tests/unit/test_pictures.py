@@ -12,11 +12,12 @@ from tests.command_line import run
 
 MOST_BYTES = 60_000
 QUICK = "curves"
-FOUND = re.compile(rf"<!-- {BLOCK} -->\n\n(.*?)\n<!-- end of {BLOCK} -->\n", re.DOTALL)
+FOUND = r"<!-- {0} -->\n\n(.*?)\n<!-- end of {0} -->\n"
 
 
 def block(name):
-    found = FOUND.findall(page_of(name).read_text(encoding="utf-8"))
+    text = page_of(name).read_text(encoding="utf-8")
+    found = re.findall(FOUND.format(EXAMPLES[name].block), text, re.DOTALL)
     assert len(found) == 1, f"run `python -m scripts.pictures {name}`"
     return found[0]
 
@@ -40,8 +41,9 @@ def test_a_page_shows_its_plot(name):
 
 
 def test_every_example_of_a_page_is_in_the_table():
-    pages = {page.stem for page in page_of("x").parent.glob("*.md") if FOUND.search(page.read_text(encoding="utf-8"))}
-    assert pages == set(EXAMPLES)
+    marked = re.compile(FOUND.format(BLOCK), re.DOTALL)
+    pages = {page.stem for page in page_of("x").parent.glob("*.md") if marked.search(page.read_text(encoding="utf-8"))}
+    assert pages == {name for name, one in EXAMPLES.items() if one.block == BLOCK}
 
 
 def test_an_example_prints_what_its_page_shows(tmp_path, monkeypatch):
@@ -65,8 +67,15 @@ def test_long_lines_and_outputs_are_cut():
     assert Example("cachezoo curve x -o y.png").plot == "y.png"
 
 
+@pytest.mark.slow(seconds=60)
+@pytest.mark.parametrize("name", ["README", "README:sizes"])
+def test_readme_shows_what_its_commands_print(name, tmp_path):
+    example = EXAMPLES[name]
+    assert example.shown(printed(example, tmp_path)) == block(name), f"run `python -m scripts.pictures {name}`"
+
+
 def test_what_fails_is_one_line(tmp_path, capsys):
     assert main(["nothing"]) == 2
-    assert "no example nothing; there are recommend, " in capsys.readouterr().err
+    assert "no example nothing; there are README, " in capsys.readouterr().err
     with pytest.raises(CachezooError, match="cachezoo curve nothing: cachezoo: nothing: no such file"):
         printed(Example("cachezoo curve nothing"), tmp_path)
