@@ -25,7 +25,7 @@ SETTINGS: dict[Any, Any] = {
 }  # fmt: skip
 NARROW_SETTINGS: dict[Any, Any] = {"font.size": 10.5, "axes.titlesize": 11, "legend.fontsize": SMALL}
 
-LEGEND_LINE, LEGEND_COLUMNS, LETTER = 0.25, 3, 0.1  # inches of a line and of a letter
+LEGEND_LINE, LEGEND_COLUMNS, LETTER = 0.25, 3, 0.085  # inches of a line and of a letter
 
 
 @contextmanager
