@@ -44,6 +44,8 @@ VALUES: dict[str, Values] = {
 KEPT = 4  # 3L-Cache uses one in so many marked pages once it has a forest
 REVIEWED = 10**6  # accesses between reviews of its window
 LEARN_EVERY = 1024  # a release may train at any access
+REST = """What is left of 3L-Cache is the spread of its trainings over seeds. What is left of LRB is more than that: the
+release marks a page any number of times, LRB-like once until its next access, so that it sees fewer long waits."""
 
 
 def thin(learner: Learner, seen: int) -> None:
@@ -128,6 +130,7 @@ def main() -> None:
             for trace in found:
                 for capacity, released in counted[trace.name].items():
                     print(row(policy_id, trace, capacity, released), flush=True)
+    print(f"\n{REST}")
     for policy_id in given.policy or VALUES:
         print(f"\n`{policy_id}`: {releases[policy_id]['release']}.")
 
