@@ -1,5 +1,5 @@
 # The pipeline: installs what is pinned, runs DVC, prints the results. `make` alone is `make help`.
-.PHONY: help install repro figures facts corpus release retrain runtime install-runtime deb wheel demo dev test test-fast test-long fuzz ui lint audit lock sbom bench
+.PHONY: help install repro figures facts corpus release retrain runtime install-runtime deb wheel demo dev test test-fast test-long fuzz ui lint audit lock sbom bench site
 RUN := scripts/run.sh
 DEV := $(RUN) scripts/bootstrap.sh requirements-dev.lock
 # A file's tests stay together, and the order of files is tests/conftest.py's.
@@ -18,12 +18,13 @@ repro: ## install, dvc repro, print the results; V=1: all of them
 	@$(RUN) .venv/bin/cachezoo models results $(if $(V),-v)
 
 # Tables and plots that only people read, and the pipeline does not need: lab/dvc.yaml
-figures: ## tables and plots beside the pipeline, in lab/results/
+figures: ## tables and plots outside the pipeline, in lab/results/
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m lab
 	@$(RUN) .venv/bin/python -m scripts.facts
 
-# Counts, tables and plots of results in README.md and docs/, from metrics/ and lab/results/: after `make repro`
+# Counts, tables and plots of results in README.md and docs/, from metrics/ and lab/results/: after `make repro`.
+# What pages show of commands, and their plots: python -m scripts.pictures
 facts: ## counts, tables and plots of results in README.md and docs/
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m scripts.facts
@@ -33,14 +34,14 @@ corpus: ## capture the traces of the corpus that are missing (as root)
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m tools.capture corpus
 
-# Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md. KEY=private.pem signs the release.
-release: ## pack every bundle into release/; KEY=private.pem signs it
+# Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md; then what else a release takes.
+release: ## pack every bundle into release/, and walk the list; KEY=private.pem signs
 	@$(RUN) scripts/bootstrap.sh requirements.lock
-	@$(RUN) .venv/bin/cachezoo models bundle release release -o docs/zoo.md $(addprefix --key ,$(KEY))
+	@$(RUN) .venv/bin/python -m scripts.release $(addprefix --key ,$(KEY))
 
 # Your own traces join the fit, and the models made of it challenge: make retrain TRACES="a.csv b.csv" CATEGORY=database
 # With TRY=1 nothing is changed: it says what an hour, a day and a week of the trace bring the page cache.
-retrain: ## fit your own traces in: TRACES="a.csv b.csv" CATEGORY=database; TRY=1: only try
+retrain: ## train on your traces: TRACES="a.csv b.csv" CATEGORY=database; TRY=1: only try
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python scripts/retrain.py $(if $(TRY),--try) $(addprefix --category ,$(CATEGORY)) $(TRACES)
 
@@ -54,7 +55,7 @@ DESTDIR ?=
 install-runtime: ## what a server needs: library, filter, cachezoo-serve; PREFIX= DESTDIR=
 	@$(MAKE) -s -C runtimes/package install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
 
-deb: ## the same as a package of Debian and Ubuntu, in dist/
+deb: ## the same, as a package of Debian and Ubuntu, in dist/
 	@$(MAKE) -s -C runtimes/package deb
 
 wheel: ## Python wheels with libcachezoo, in dist/: of the runtime alone, of everything
@@ -63,7 +64,7 @@ wheel: ## Python wheels with libcachezoo, in dist/: of the runtime alone, of eve
 	@$(RUN) env CACHEZOO_WITH_LIBRARY=1 .venv/bin/python -m pip wheel -q --no-deps --no-build-isolation -w dist .
 
 # DEMO="-o demo.png" keeps the plot. The filter is built where nbdkit's headers are.
-demo: ## the cache that is recommended for a small trace, at work, in a minute
+demo: ## recommend and run a cache for a small trace, in a minute
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(MAKE) -s -C runtimes/c lib $(if $(wildcard /usr/include/nbdkit-filter.h),filter)
 	@$(RUN) env CACHEZOO_LIBRARY=runtimes/c/build/libcachezoo.so.1 .venv/bin/cachezoo demo $(DEMO)
@@ -71,11 +72,11 @@ demo: ## the cache that is recommended for a small trace, at work, in a minute
 dev: ## install what the tests need as well; then: .venv/bin/python -m pytest PATH
 	@$(DEV)
 
-test: ## every test but the long ones: 25 minutes on two cores so far, 15 are meant
+test: ## all tests but the long ones
 	@$(DEV)
 	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS) -m "not long"
 
-test-fast: ## every test but the slow ones: two minutes
+test-fast: ## all tests but the slow ones
 	@$(DEV)
 	@$(RUN) .venv/bin/python -m pytest $(PYTEST_ARGS) -m "not slow and not long"
 
@@ -140,3 +141,8 @@ bench: ## all benchmarks
 	@$(RUN) .venv/bin/python benchmarks/wear.py --caches
 	@$(RUN) .venv/bin/python benchmarks/virtual.py
 	@$(RUN) .venv/bin/python benchmarks/ingest.py --large
+
+# The pages of docs/ with search, in site/: open site/index.html. mkdocs.yml
+site: ## the documentation as a site, in site/
+	@$(DEV)
+	@$(RUN) env NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict

@@ -20,12 +20,16 @@ from cachezoo.demo.mounted import serving
 from cachezoo.devices.nbd.client import connected
 from cachezoo.kernels.segments import Geometry, expand_segments
 from cachezoo.serve.metrics import accesses
-from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, VERMILION, panels, save, settings
+from cachezoo.show.palette import colour_of
+from cachezoo.show.style import GREY, VERMILION, panels, save, settings
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ
 
 ROOT = Path(__file__).parents[1]
-COLOURS = {"no cache": GREY, "lru": AMBER, "lru, prefetch": VERMILION, "rejectx": BLUE, "model": GREEN}
+COLOURS = {
+    "no cache": GREY, "lru": colour_of("lru"), "lru, prefetch": VERMILION, "rejectx": colour_of("rejectx"),
+    "model": colour_of("admission"),
+}  # fmt: skip
 MIB = 1 << 20
 
 

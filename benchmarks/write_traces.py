@@ -1,6 +1,6 @@
 """How much traces write: footprints in all and by part, sizes, skew, and what a part writes again of the first.
 
-`benchmarks/write_traces.py data/raw/captured/{ledger,spool}.parquet` prints the tables of data/raw/captured/README.md.
+`benchmarks/write_traces.py data/raw/captured/{ledger,spool}.parquet` prints what data/raw/captured/README.md sums up.
 Pages are a drive's, of 8 KiB; a page that a request touches in part counts as written. Parts are cut by requests.
 """
 

@@ -17,7 +17,7 @@ from cachezoo.show.markdown import between
 from cachezoo.sizes import pages_of
 from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import read_trace
-from cachezoo.traces.table import OP_READ
+from cachezoo.traces.table import OP_READ, Trace
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "data/raw/corpus/README.md"
@@ -37,17 +37,19 @@ QUARTERS = 4
 
 def row(key: str, entry: CorpusEntry) -> str:
     """A trace's line of the first table."""
-    trace = read_trace(ROOT / entry.path)
+    role = "unseen test" if entry.unseen else entry.role
+    return line(key, role, *figures(read_trace(ROOT / entry.path)))
+
+
+def figures(trace: Trace) -> tuple[str, ...]:
+    """Cells of a trace of pages: its size, and hit ratios at a tenth of its distinct pages, after warm-up."""
     pages = expand_pages(trace)
     capacity = pages_of(10, pages.n_pages)
     simulator, warmup = Simulator(trace, pages), first_access(pages)
     ratios = {name: simulator.run(name, capacity, warmup).hit_ratio for name in classics()}
     best = max(sorted(ratios), key=lambda name: ratios[name])
     optimum = simulator.run(OPTIMUM, capacity, warmup).hit_ratio
-    role = "unseen test" if entry.unseen else entry.role
-    cells = (
-        key,
-        role,
+    return (
         f"{len(trace):,}",
         f"{100 * float((trace.op == OP_READ).mean()):.0f} %",
         f"{len(pages.page_ids):,}",
@@ -56,6 +58,10 @@ def row(key: str, entry: CorpusEntry) -> str:
         f"{best} {ratios[best]:.4f}",
         f"{optimum:.4f}",
     )
+
+
+def line(*cells: str) -> str:
+    """A line of a table in Markdown."""
     return f"| {' | '.join(cells)} |\n"
 
 
@@ -77,21 +83,20 @@ def long_row(key: str, entry: CorpusEntry) -> str:
 
     ratios = {name: quarters(name) for name in classics()}
     best = max(sorted(ratios), key=lambda name: float(ratios[name].mean()))
-    cells = (
+    return line(
         key,
         f"{len(trace):,}",
         f"{len(pages.page_ids):,}",
         f"{pages.n_pages:,}",
         f"{(len(pages.page_ids) - first) / capacity:.0f}",
         f"{path.stat().st_size / 1e6:.1f}",
-        _line(ratios["lru"]),
-        f"{best} {_line(ratios[best])}",
-        _line(quarters(OPTIMUM)),
+        _each(ratios["lru"]),
+        f"{best} {_each(ratios[best])}",
+        _each(quarters(OPTIMUM)),
     )
-    return f"| {' | '.join(cells)} |\n"
 
 
-def _line(ratios: F64) -> str:
+def _each(ratios: F64) -> str:
     return " ".join(f"{ratio:.3f}" for ratio in ratios)
 
 
@@ -106,14 +111,18 @@ def tables() -> dict[str, str]:
 
 def main() -> None:
     """Print the tables, or write them."""
-    found = tables()
+    put(tables(), README)
+
+
+def put(found: dict[str, str], readme: Path) -> None:
+    """Print tables, or with `--write` put each into the block of its name."""
     if sys.argv[1:] != ["--write"]:
         sys.stdout.write("\n".join(found.values()))
         return
-    page = README.read_text(encoding="utf-8")
+    page = readme.read_text(encoding="utf-8")
     for name, text in found.items():
-        page = between(page, name, text, README)
-    README.write_text(page, encoding="utf-8")
+        page = between(page, name, text, readme)
+    readme.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

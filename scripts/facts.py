@@ -42,7 +42,7 @@ from cachezoo.show.style import settings
 from cachezoo.show.table import Cell, Column, Table, name_cell
 from cachezoo.traces.formats import FORMATS
 from cachezoo.zoo.reuse import report as reuse
-from cachezoo.zoo.reuse.metrics import PLACES, ReuseMetrics, Where, headline_text
+from cachezoo.zoo.reuse.metrics import ReuseMetrics, Where, headline_text
 from cachezoo.zoo.streams.metrics import StreamsMetrics
 from cachezoo.zoo.virtual import report as virtual
 from cachezoo.zoo.virtual.metrics import VirtualMetrics
@@ -54,6 +54,7 @@ from lab.reconfigure import document as reconfigured
 from lab.reconfigure import live
 from lab.reconfigure import plot as changing
 from lab.retrained import document as retrained
+from scripts import command_line
 from tests.mutants.mutants import MUTANTS
 
 if TYPE_CHECKING:
@@ -133,10 +134,15 @@ def best_models(run: found.Results) -> dict[str, PolicyRow | None]:
     return {trace: max(own, key=lambda row: row.hit_ratio, default=None) for trace, own in promoted.items()}
 
 
+def _ahead(row: PolicyRow | None) -> bool:
+    """Whether a model surely hits more than the best classic in hindsight."""
+    return bool(row and row.gap_closed_interval and row.gap_closed_interval[0] > 0)
+
+
 def wins_and_losses(facts: Facts) -> str:
     """Where learned caches pay, and where they do not."""
     best = best_models(facts.run)
-    ahead = [trace for trace, row in best.items() if row and row.gap_closed_interval and row.gap_closed_interval[0] > 0]
+    ahead = [trace for trace, row in best.items() if _ahead(row)]
     flash = {one.trace: one.interval[0] > 0 for one in facts.run.flash_saved() if one.rival == "best"}
     behind = [trace for trace in best if trace not in ahead]
     won = (
@@ -152,14 +158,39 @@ def wins_and_losses(facts: Facts) -> str:
 
 def learned(facts: Facts) -> str:
     """What the page cache that learns brings on long streams, and where it does not."""
-    metrics, said = facts.reuse, []
-    for where in PLACES:
-        group = metrics.group(where, metrics.capacity_fraction)
-        if group is not None:
-            lead, lowest = points(group.lead_points), number(group.lowest_points, 1, signed=True)
-            said.append(f"{lead} (at worst {lowest}) {AT[where]}")
-    leads = f"Its lead over what an operator would run is {words(said)} ([how judged](docs/page-cache.md))."
-    return f"**One page cache that learns.** {' '.join([headline_text(metrics), leads, *_not_leading(metrics)])}\n"
+    found = " ".join([headline_text(facts.reuse), *_not_leading(facts.reuse)])
+    return f"**The page cache that learns.** {found} ([How judged](docs/page-cache.md).)"
+
+
+def admitted(facts: Facts) -> str:
+    """What learned admissions bring to flash caches."""
+    saved = [one for one in facts.run.flash_saved() if one.rival == "best"]
+    surely = [one.mean for one in saved if one.interval[0] > 0]
+    others = [one.trace for one in saved if one.interval[0] <= 0]
+    span = f" ({number(100 * min(surely), 0)} to {percent(max(surely), 0)})" if surely else ""
+    return (
+        "**Learned admission to flash.** With as few SSD writes as the best policy without a model, it surely saves "
+        f"disk time on {len(surely)} of {len(saved)} test traces{span}{f', not on {words(others)}' if others else ''}."
+    )
+
+
+def losing(facts: Facts) -> str:
+    """Where models lose: how many of each kind validation does not promote, and where promoted ones do not lead."""
+    behind = [trace for trace, row in best_models(facts.run).items() if not _ahead(row)]
+    kinds: dict[str, list[bool]] = {}
+    for one in facts.run.bundles():
+        kinds.setdefault(one.model.partition(".")[0], []).append(one.promoted)
+    said = [f"{len(own) - sum(own)} of {len(own)} {kind}" for kind, own in kinds.items() if not all(own)]
+    lost = f"Not promoted: {', '.join(said)}. " if said else ""
+    return (
+        f"**Where models lose.** {lost}None surely hits more than the best classic in hindsight on {_listed(behind)}."
+    )
+
+
+def findings(facts: Facts) -> str:
+    """Four findings, a line each."""
+    said = (learned(facts), admitted(facts), losing(facts), claims(facts))
+    return "".join(f"- {line.strip()}\n" for line in said)
 
 
 def headline(facts: Facts) -> str:
@@ -181,14 +212,22 @@ def _not_leading(metrics: ReuseMetrics) -> list[str]:
 
 def summary(facts: Facts) -> str:
     """A line for each test trace, and what to make of it."""
-    return f"{markdown.table(summary_table(found.lines(facts.run)))}\n{wins_and_losses(facts)}\n{learned(facts)}"
+    return f"{markdown.table(summary_table(found.lines(facts.run)))}\n{wins_and_losses(facts)}"
 
 
 def claims(_: Facts) -> str:
     """How many of each paper's claims hold here."""
     totals = pages.read_totals().items()
     said = [f"{name.replace('The ', 'the ')} {holds} of {count}" for name, (holds, count) in totals]
-    return f"Papers' claims that hold here, our goals among them: {words(said)} ([each](lab/results/claims.md)).\n"
+    return f"**Papers' claims that hold here**, our goals among them: {words(said)} ([each](lab/results/claims.md))."
+
+
+def papers(_: Facts) -> str:
+    """The same as a table."""
+    columns = [Column("paper", numeric=False), Column("claims that hold here"), Column("claims, our goals among them")]
+    totals = pages.read_totals().items()
+    rows = [[Cell(name), Cell(str(holds)), Cell(str(count))] for name, (holds, count) in totals]
+    return markdown.table(drawn(Table("", columns, rows)))
 
 
 def counts(facts: Facts) -> str:
@@ -274,8 +313,9 @@ def goals_tables(facts: Facts) -> str:
 
 
 BLOCKS: Mapping[str, Mapping[str, Block]] = {
-    "README.md": {"summary": summary, "claims": claims},
+    "README.md": {"findings": findings},
     "docs/results.md": {
+        "summary": summary,
         "counts": counts,
         "verdicts": verdicts,
         "page": page_tables,
@@ -293,6 +333,11 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
         "virtual": lambda facts: _block(virtual.summary_table(facts.virtual)),
     },
     "docs/page-cache.md": {"headline": headline},
+    "docs/figures.md": {"papers": papers},
+    "docs/command-line.md": {
+        "targets": lambda _: command_line.targets(),
+        "commands": lambda _: command_line.reference(),
+    },
     "docs/streams.md": {"results": lambda facts: _block(streams.summary_table(facts.streams))},
 }
 

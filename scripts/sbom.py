@@ -50,7 +50,7 @@ HEAD = """\
 # Licences of what is installed
 
 Written by `.venv/bin/python -m scripts.sbom --licences` from the locks and from what each package says of itself; a
-test compares. None of these packages is part of cachezoo or of a bundle: they are installed beside it. What the
+test compares. None of these packages is part of cachezoo or of a bundle: they are installed next to it. What the
 pipeline runs with is under no GPL, but for what the last column excuses. With a choice of licences (`OR`) ours is the
 one that is no GPL.
 """

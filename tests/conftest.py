@@ -12,6 +12,7 @@ from hypothesis import settings
 from tests import seconds
 from tests.capabilities import CAPABILITIES, advice, there
 from tests.left_behind import Machine
+from tests.passed import remember
 
 # Hypothesis: a run says the same each time it is repeated; `make test-long` (--hypothesis-profile=long) looks for more.
 # A test that names no number of examples of its own takes it from here.
@@ -137,6 +138,16 @@ def pytest_runtest_setup(item):
         pytest.skip(LACKS.format(", ".join(lacking)))
 
 
+def pytest_terminal_summary(terminalreporter):
+    """The words of the documents, where tests/docs has counted them."""
+    every = [report for reports in terminalreporter.stats.values() for report in reports]
+    for report in every:
+        said = dict(getattr(report, "user_properties", ())).get("words")
+        if said and report.when == "call":
+            terminalreporter.section("words of the documents")
+            terminalreporter.write_line(said)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session):
     """After everything else, one line that says what would make the skipped tests run."""
@@ -144,6 +155,7 @@ def pytest_sessionfinish(session):
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is None:  # a worker of pytest-xdist
         return
+    remember(session)
     reasons = [str(report.longrepr) for report in reporter.stats.get("skipped", [])]
     found = [re.search(LACKS.format(r"([\w, ]+)"), reason) for reason in reasons]
     lacking = {name for match in found if match for name in match[1].split(", ")} & set(CAPABILITIES)

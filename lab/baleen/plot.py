@@ -6,6 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from cachezoo.show.formats import number, percent
+from cachezoo.show.palette import colour_of
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION
 from cachezoo.show.table import Cell, Column, Table, share_cell
 from lab.baleen.document import (
@@ -31,7 +32,10 @@ NAMES = {
     REJECTX_ALONE: "RejectX, no prefetch", REJECTX: "RejectX", COIN_FLIP: "CoinFlip", BEST: "best without a model",
     BALEEN: "Baleen", OPT: "OPT",
 }  # fmt: skip
-COLOURS = {REJECTX_ALONE: GREY, REJECTX: AMBER, COIN_FLIP: SKY, BEST: VERMILION, BALEEN: BLUE, OPT: BLACK}
+COLOURS = {
+    REJECTX_ALONE: GREY, REJECTX: colour_of("rejectx"), COIN_FLIP: colour_of("coin_flip"), BEST: VERMILION,
+    BALEEN: colour_of("baleen"), OPT: colour_of("opt"),
+}  # fmt: skip
 TAUGHT_COLOURS: dict[Taught, str] = {"disk time": BLUE, "I/Os": VERMILION, "bytes": GREEN}
 MODE_COLOURS = (GREY, SKY, AMBER, PINK, BLACK)
 MODE_NAMES = {"none": "no prefetch"}

@@ -34,7 +34,7 @@ SAID = {Worth.YES: "pays", Worth.NO: "does not pay", Worth.UNSURE: "cannot be to
 HEAD = """# Does a model pay on public traces?
 
 Written by `make figures`. Trained on the first day of each trace (at least 10,000 requests, at most half), judged on
-the rest ([docs/baleen.md](../../docs/baleen.md#your-own-trace)). The first 150,000 requests of a trace are run at most.
+the rest ([docs/flash.md](../../docs/flash.md#your-own-trace)). The first 150,000 requests of a trace are run at most.
 """
 
 

@@ -65,8 +65,8 @@ def _marks(axes: "Axes", cases: list[DriveCase]) -> None:
         ("equal partition", GREY, "s", [case.row(EQUAL) for case in cases]),
         ("frequency alone", AMBER, "v", [case.row("F") for case in cases]),
         ("FIOS's choice", VERMILION, "o", [case.own for case in cases]),
-        ("best combination", BLUE, "D", [case.best for case in cases]),
-        ("ours, by validation", GREEN, "^", [case.ours for case in cases]),
+        ("best combination", GREEN, "D", [case.best for case in cases]),
+        ("ours, by validation", BLUE, "^", [case.ours for case in cases]),
         ("oracle by true lifetime", BLACK, "_", [case.row(ORACLE) for case in cases]),
     )
     axes.axhline(LEGACY_LEVEL, color=PINK, linewidth=1, label="legacy")
@@ -95,7 +95,7 @@ def _cells(axes: "Axes", cases: list[DriveCase]) -> None:
         best = case.best.policy
         for column, name in enumerate(COMBINATIONS):
             dark = abs(values[row, column] - LEGACY_LEVEL) > 0.7 * reach
-            axes.text(column, row, f"{values[row, column]:.0f}", ha="center", va="center", fontsize=7,
+            axes.text(column, row, f"{values[row, column]:.0f}", ha="center", va="center", fontsize=8,
                       color="white" if dark else BLACK, fontweight="bold" if name == best else "normal")  # fmt: skip
             if name == case.automatic:
                 axes.add_patch(_frame(column, row))

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.show.formats import NONE, number, percent
-from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from cachezoo.show.palette import HIERARCHIES, SERVERS
+from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, PINK, SKY
 from cachezoo.show.table import Cell, Column, Table
 from cachezoo.sizes import human
 from lab.claims.plot import headed, page
@@ -15,7 +16,7 @@ from lab.hca.paper import MAIN, SET_GB, WORKLOADS, Main
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS: dict[System, str] = {"ram": GREY, "l2arc": BLUE, "hca": VERMILION}
+COLOURS: dict[System, str] = {system: HIERARCHIES[system].colour for system in ("ram", "l2arc", "hca")}
 BUFFER_COLOURS = (SKY, BLUE, GREEN, AMBER, PINK)
 PANEL_INCHES = 2.2
 BUFFER = 65536  # of Figs. 23 and 24
@@ -152,9 +153,9 @@ RATES: tuple[tuple[str, Point], ...] = (
     ("$ / IOPS", lambda one: one.cost),
 )
 PARTS: tuple[tuple[str, str, Point], ...] = (
-    ("from RAM", SKY, lambda one: one.ram),
-    ("from the SSD", GREEN, lambda one: one.ssd),
-    ("from the disk", AMBER, lambda one: one.disk),
+    ("from RAM", SERVERS["RAM"], lambda one: one.ram),
+    ("from the SSD", SERVERS["SSD"], lambda one: one.ssd),
+    ("from the disk", SERVERS["disk"], lambda one: one.disk),
 )
 OVER_TIME: tuple[System, ...] = ("ram", "l2arc", "hca")
 
@@ -255,11 +256,11 @@ def _shares(axes: "Axes", points: Sequence[CurvePoint]) -> None:
     rows = sorted(points, key=lambda one: one.ratio)
     ratios = _over_ratio(axes, rows)
     lines: tuple[tuple[str, str, str, Value], ...] = (
-        ("RAM, HCA", BLUE, "-o", lambda one: one.ram),
-        ("SSD, HCA", GREEN, "-o", lambda one: one.ssd),
-        ("disk, HCA", VERMILION, "-o", lambda one: one.disk),
-        ("RAM, RAM alone", BLUE, ":", lambda one: one.base_ram),
-        ("disk, RAM alone", VERMILION, ":", lambda one: one.base_disk),
+        ("RAM, HCA", SERVERS["RAM"], "-o", lambda one: one.ram),
+        ("SSD, HCA", SERVERS["SSD"], "-o", lambda one: one.ssd),
+        ("disk, HCA", SERVERS["disk"], "-o", lambda one: one.disk),
+        ("RAM, RAM alone", SERVERS["RAM"], ":", lambda one: one.base_ram),
+        ("disk, RAM alone", SERVERS["disk"], ":", lambda one: one.base_disk),
     )
     for label, colour, style, value in lines:
         axes.plot(ratios, [100 * value(one) for one in rows], style, color=colour, markersize=3, label=label)

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cachezoo.show.formats import NONE, number, percent
-from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION
+from cachezoo.show.palette import colour_of
+from cachezoo.show.style import GREY, PINK, VERMILION
 from cachezoo.show.table import Cell, Column, Table
 from lab.claims.plot import bars, headed, page
 from lab.rcrnn.caches import ACCESS, ALL, BEST, FREE, LARC, LRU, ORACLE, OURS, PAPER, RECA, CachesFigure
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = {
-    LRU: SKY, ACCESS: PINK, LARC: GREEN, RECA: AMBER, BEST: GREY, OURS: BLUE, PAPER: VERMILION, ORACLE: BLACK,
+    LRU: colour_of("lru"), ACCESS: PINK, LARC: colour_of("larc"), RECA: colour_of("reca"), BEST: GREY,
+    OURS: colour_of("caching"), PAPER: VERMILION, ORACLE: colour_of("oracle"),
 }  # fmt: skip
 COLOURS |= {free: f"{COLOURS[name]}80" for name, free in FREE.items()}  # half as opaque
 OVER_SIZE = "fig10"

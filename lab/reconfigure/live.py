@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated
@@ -16,14 +17,16 @@ from cachezoo.io import atomic_file
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.files import read
 from cachezoo.show.formats import NONE, number, percent, span, words
-from cachezoo.show.style import AMBER, BLACK, BLUE, DPI, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, panels, settings
+from cachezoo.show.palette import POLICIES
+from cachezoo.show.style import BLACK, BLUE, DPI, GREEN, GREY, LIGHT, PINK, VERMILION, panels, settings
 from cachezoo.show.table import Cell, Column, Table
 
 FILE, PLOT = Path("lab/results/reconfigure_live.json"), Path("lab/results/reconfigure_live.png")
 COMMAND = ".venv/bin/python -m benchmarks.fig17_live"
 NO_CACHE, IN_TURN, NAMING = "no cache", "models in turn", "models in turn, no unknown"
 TURNING = (IN_TURN, NAMING)
-COLOURS = (SKY, AMBER, GREEN, VERMILION, BLUE, PINK)
+COLOURS = {IN_TURN: BLUE, NAMING: VERMILION}
+ALONE = (GREEN, PINK, BLACK, GREY)  # a model of one program
 
 
 class Load(Document):
@@ -238,10 +241,13 @@ def draw(found: Live, path: Path) -> None:
         CachezooError: the file cannot be written.
     """
     cached = [row for row in found.rows if row.cache != NO_CACHE]
+    others = [row.cache for row in cached if row.cache not in COLOURS and row.cache not in POLICIES]
+    colours = COLOURS | dict(zip(others, cycle(ALONE), strict=False))
+    colours |= {row.cache: POLICIES[row.cache].colour for row in cached if row.cache in POLICIES}
     with settings(), atomic_file(path) as temporary:
         canvas, ((top,), (bottom,)) = panels(2, 1, 5.6)
         for k, row in enumerate(cached):
-            colour = COLOURS[k % len(COLOURS)]
+            colour = colours[row.cache]
             own = [run for run in found.runs if run.cache == row.cache]
             mean = _mean_periods(own)
             middle = (np.arange(len(mean)) + 0.5) * found.period_s

@@ -167,7 +167,7 @@ def _ranked(axes: "Axes", found: VirtualFigure, kind: Kind) -> None:
         axes.bar(places + 0.27 * (k - 1), gains, width=0.25, color=colour, label=f"gain with {size} MB")
     axes.plot(places, [100 * rows[QUEUE_MB].plain for rows in own], "_", color=VERMILION, markersize=5,
               label="LRU with 1 GB")  # fmt: skip
-    axes.set_xticks(places, [rows[QUEUE_MB].application for rows in own], rotation=90, fontsize=6)
+    axes.set_xticks(places, [rows[QUEUE_MB].application for rows in own], rotation=90, fontsize=8)
     axes.set_xlim(-0.7, len(own) - 0.3)
     axes.grid(visible=False, axis="x")
     axes.set(ylabel="points; %", title=KINDS[kind])

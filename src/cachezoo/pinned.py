@@ -3,7 +3,7 @@
 numpy, OpenBLAS, torch, oneDNN and MKL look at the CPU and choose other code on another one, with other last digits;
 where a network learns, those grow. They read these variables once, as they are loaded, so the variables are there
 before the interpreter starts. The choices are what every CPU with AVX2 and FMA has. Run as a file this imports nothing
-of the project; `scripts/python` does that. docs/experiments.md says what was compared.
+of the project; `scripts/python` does that. `benchmarks/cpu_types.py` compares types of CPU.
 """
 
 import os

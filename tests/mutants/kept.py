@@ -1,6 +1,6 @@
 """What became of the changes of one operator, and what is kept of it.
 
-Kept are figures, which docs/bundles-golden.md shows, and the wrong changes that survive.
+Kept are figures, which docs/bundles.md shows, and the wrong changes that survive.
 """
 
 import re
@@ -15,8 +15,8 @@ from tests.mutants.running import ROOT
 
 FIGURES = Path(__file__).with_name("scores.yaml")
 SURVIVORS = Path(__file__).with_name("survivors.yaml")
-DOCUMENT = ROOT / "docs" / "bundles-golden.md"
-PART = re.compile(r"<!-- scores -->.*?<!-- end -->", re.DOTALL)
+DOCUMENT = ROOT / "docs" / "bundles.md"
+PART = re.compile(r"<!-- scores -->.*?<!-- end of scores -->", re.DOTALL)
 HEAD = """\
 # Wrong changes that no golden set catches, by kind, each with the reason why it is left. `by_chance`: what such a
 # change does is undefined, or a matter of time, so another machine may catch it.
@@ -95,7 +95,7 @@ def table(kept: Figures) -> str:
 
 def section(kept: Figures) -> str:
     """What the document shows."""
-    return f"<!-- scores -->\n{table(kept)}\n<!-- end -->"
+    return f"<!-- scores -->\n{table(kept)}\n<!-- end of scores -->"
 
 
 def keep_figures(found: Mapping[str, Score]) -> None:

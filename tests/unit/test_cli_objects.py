@@ -156,7 +156,7 @@ def test_flash_says_that_an_admission_can_be_learned(trace):
         ("simulate", ("--size", "64KiB", "--ignore", "sizes"), "sizes are ignored, so that it holds objects"),
         ("simulate", ("--ignore", "keys"), "a trace of objects has deletes, ttl, sizes"),
         ("recommend", ("--target-ms", "2"), "--target-ms: the trace names objects by keys"),
-        ("recommend", ("--by", "bytes", "--ignore", "sizes"), "without sizes there are no bytes"),
+        ("recommend", ("--hits", "bytes", "--ignore", "sizes"), "without sizes there are no bytes"),
         ("recommend --only flash", ("--prefetch", "next(8)"), "--prefetch: the trace names objects by keys"),
         ("recommend --only flash", ("--disk", "wdredpro2tb"), "--disk: the trace names objects by keys"),
         (

@@ -146,3 +146,16 @@ def test_words_of_before_say_what_they_are_now(tmp_path):
         assert done.stderr == (note if words[0] == "wear" else "")
     assert "Usage: cachezoo models results" in run("results", "--help").stdout
     assert run("recommend", "t.csv", "--only", "house", ok=False).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "new"),
+    [
+        (("--only", "tiers"), "--hierarchy"), (("--only", "ram-ssd"), "--hierarchy"),
+        (("--only", "wear"), "--placement"),
+        (("--only", "cache-wear"), "--placement"), (("--only", "share"), "--partitioner"), ((), "--hits"),
+    ],
+)  # fmt: skip
+def test_by_has_a_word_for_each_thing_that_it_named(tmp_path, words, new):
+    done = run("recommend", *words, tmp_path / "none.csv", "--by", "nosuch", ok=False)
+    assert done.stderr.splitlines()[0] == f"note: --by is now {new}"

@@ -29,7 +29,8 @@ def folder(tmp_path_factory):
 
 
 def found(folder, *words):
-    return json.loads(run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--json", *words).stdout)
+    done = run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--partitioner", BY, "--json", *words)
+    return json.loads(done.stdout)
 
 
 def test_the_default_tries_every_partitioner():
@@ -49,7 +50,7 @@ def test_values_of_each_partitioner_and_application(folder):
 
 
 def test_a_mixture_is_the_same_as_its_traces_by_the_clock(folder):
-    apart = json.loads(run(*SHARE, folder / "both.parquet", "--by", BY, "--size", "64p", "--json").stdout)
+    apart = json.loads(run(*SHARE, folder / "both.parquet", "--partitioner", BY, "--size", "64p", "--json").stdout)
     assert apart == found(folder, "--size", "64p")
 
 
@@ -60,7 +61,7 @@ def test_orders_and_names(folder):
 
 
 def test_what_to_know_of_the_order_is_a_line_and_in_json(folder):
-    words = (*SHARE, folder / "web.parquet", folder / "numbered.parquet", "--by", BY, "--size", "64p")
+    words = (*SHARE, folder / "web.parquet", folder / "numbered.parquet", "--partitioner", BY, "--size", "64p")
     said = "mail has no clock: references come in lockstep, one of each in turn"
     done = run(*words, "--json")
     assert json.loads(done.stdout)["remarks"] == [said] and done.stderr == f"note: {said}\n"
@@ -69,11 +70,11 @@ def test_what_to_know_of_the_order_is_a_line_and_in_json(folder):
 
 def test_a_fragment_is_for_all_that_have_none_of_their_own(folder):
     by = "equal,shared,gvpa(fragment=8, q=100)"
-    own = found(folder, "--size", "64p", "--by", by, "--fragment", "8")
+    own = found(folder, "--size", "64p", "--partitioner", by, "--fragment", "8")
     assert [row["partitioner"] for row in own["rows"]] == ["equal(fragment=8)", "shared(fragment=8)",
                                                            "gvpa(fragment=8, q=100)"]  # fmt: skip
     both = (folder / "web.parquet", folder / "mail.parquet")
-    done = run(*SHARE, *both, "--by", "equal,shared(fragment=256)", "--fragment", "8", ok=False)
+    done = run(*SHARE, *both, "--partitioner", "equal,shared(fragment=256)", "--fragment", "8", ok=False)
     assert "fragments of 8 and 256 pages" in done.stderr
 
 
@@ -88,13 +89,14 @@ def test_floors_and_what_runs_today(folder):
 
 
 def test_a_learned_split_is_printed_as_what_runs_it_again(folder):
-    by = ("--by", "learned(policy=lru|rejectx, steps=8),equal", "--now", "equal", "--fragment", "8", "--size", "64p")
+    by = ("--partitioner", "learned(policy=lru|rejectx, steps=8),equal", "--now", "equal")
+    by += ("--fragment", "8", "--size", "64p")
     both = (folder / "web.parquet", folder / "mail.parquet")
     own = json.loads(run(*SHARE, *both, *by, "--json").stdout)
     row = own["rows"][0]
     assert sum(row["split"][0][1:]) == 64 and set(row["policies"]) <= {"lru", "rejectx"}
     text = f"fixed(pages={row['split'][0][1]}/{row['split'][0][2]}, policy={'/'.join(row['policies'])}, fragment=8)"
-    again = json.loads(run(*SHARE, *both, "--by", text, "--now", text, "--size", "64p", "--json").stdout)
+    again = json.loads(run(*SHARE, *both, "--partitioner", text, "--now", text, "--size", "64p", "--json").stdout)
     assert again["rows"][0]["transfers"] == row["transfers"]
 
 
@@ -107,7 +109,7 @@ def test_a_cache_that_is_too_small_for_some_is_shared_by_the_others(folder):
     assert "has 3 fragments of 16 pages, and 2 applications take 2 each" in own["left_out"][0]
     assert done.stderr.count("\n") == 1 and "--fragment 8" in done.stderr
     assert json.loads(run(*words, "64p", "--json").stdout)["left_out"] == []
-    for alone in (run(*words, "16p", ok=False), run(*words, "48p", "--by", "equal,gvpa", ok=False)):
+    for alone in (run(*words, "16p", ok=False), run(*words, "48p", "--partitioner", "equal,gvpa", ok=False)):
         assert len(alone.stderr.splitlines()) == 1 and "applications take" in alone.stderr and not alone.stdout
 
 
@@ -117,7 +119,7 @@ def test_sizes_are_of_all_pages(folder):
 
 
 def test_the_answer_comes_first(folder):
-    done = run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--size", "64p")
+    done = run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--partitioner", BY, "--size", "64p")
     first = done.stdout.splitlines()[0]
     assert first.startswith(("Share it: ", "Split it: ", "Change nothing: ")) and first.endswith(".")
     text = " ".join(done.stdout.split())
@@ -130,14 +132,14 @@ def test_a_plot_is_png_or_svg_and_its_bytes_depend_on_the_contest_alone(folder, 
         own = [tmp_path / turn / name for turn in ("first", "again")]
         for path in own:
             path.parent.mkdir(exist_ok=True)
-            run(*SHARE, folder / "both.parquet", "--by", BY, "--size", "64p", "-o", path)
+            run(*SHARE, folder / "both.parquet", "--partitioner", BY, "--size", "64p", "-o", path)
         assert own[0].read_bytes() == own[1].read_bytes() and own[0].read_bytes().startswith(begin)
 
 
 def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, tmp_path):
     by = "shared(fragment=8),shared(fragment=8, policy=vrm(fragment=8, n=512, q=100))"
     picture = tmp_path / "share.svg"
-    run(*SHARE, folder / "both.parquet", "--by", by, "--size", "64p", "-o", picture)
+    run(*SHARE, folder / "both.parquet", "--partitioner", by, "--size", "64p", "-o", picture)
     drawn = picture.read_text()
     for text in ("not told", "the two, not told apart", "counting begins"):
         assert drawn.count(f"<!-- {text} -->") == 1, text
@@ -150,13 +152,13 @@ def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, t
         ("web web", (), "2 applications are called web; give each a name of its own (--names A,B,…)"),
         (
             "web mail",
-            ("--size", "1MiB", "--by", "equal"),
+            ("--size", "1MiB", "--partitioner", "equal"),
             "has 1 fragment of 256 pages, and 2 applications take 1 each: give at least 2 MiB (512 p), or smaller "
             "fragments (--fragment 128)",
         ),
         ("web mail", ("--size", "2GiB"), "so that there is nothing to split; give --size 100% or less"),
         ("web mail", ("--size", "64"), "--size '64': a bare number could be pages or bytes"),
-        ("web mail", ("--by", ""), "partitioner (empty): "),
+        ("web mail", ("--partitioner", ""), "partitioner (empty): "),
         ("web mail", ("--names", "a"), "1 names for 2 applications"),
         ("web mail", ("-o", "share.pdf"), "give a name that ends in .png or .svg"),
         ("web mail", ("--apart", "source"), "it does not say which trace a request comes from"),
@@ -165,7 +167,7 @@ def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, t
         ("web mail", ("--size", "64p", "--floor", "web=hits:2"), "give a hit ratio above 0 and at most 1"),
         (
             "web mail",
-            ("--size", "64p", "--fragment", "8", "--by", "ucp", "--floor", "web=40p", "--floor", "mail=40p"),
+            ("--size", "64p", "--fragment", "8", "--partitioner", "ucp", "--floor", "web=40p", "--floor", "mail=40p"),
             "floors take 320 KiB (80 p), and the cache has 256 KiB (64 p): lower one (--floor)",
         ),
     ],
@@ -179,7 +181,7 @@ def test_bad_input_is_one_line(folder, traces, options, message):
 def test_an_application_that_ends_early_is_said_beside_the_answer_and_in_json(tmp_path):
     for trace in (named_trace("long", 3000, 400, 1), named_trace("short", 100, 50, 2)):
         write_trace(trace, tmp_path / f"{trace.meta.trace_id}.parquet")
-    words = (*SHARE, tmp_path / "long.parquet", tmp_path / "short.parquet", "--by", BY, "--size", "64p",
+    words = (*SHARE, tmp_path / "long.parquet", tmp_path / "short.parquet", "--partitioner", BY, "--size", "64p",
              "--order", "lockstep")  # fmt: skip
     line = "after that long has the cache to itself"
     assert line in run(*words).stdout
@@ -211,15 +213,16 @@ def test_a_long_trace_is_answered_from_a_sample(folder, tmp_path, monkeypatch):
     for row, other in zip(own["rows"][1:], exact["rows"][1:], strict=True):
         assert row["transfers"] == pytest.approx(other["transfers"], abs=3 * row["transfers_error_90"])
     assert own["rows"][1]["split"] == [[0, 400, 400]]
-    done = run(*SHARE, tmp_path / "both.parquet", "--by", BY, "--size", "800p")
+    done = run(*SHARE, tmp_path / "both.parquet", "--partitioner", BY, "--size", "800p")
     assert "estimated from a sample" in " ".join(done.stdout.split()) and " ± " in done.stdout
 
 
 def test_samples_are_drawn_where_they_can_stand_for_the_traces(folder, tmp_path):
-    done = run(*SHARE, folder / "web.parquet", folder / "mail.parquet", "--by", BY, "--sample", "0.00001", ok=False)
+    both = (folder / "web.parquet", folder / "mail.parquet")
+    done = run(*SHARE, *both, "--partitioner", BY, "--sample", "0.00001", ok=False)
     assert "none of its blocks is chosen: raise rate 1e-05, or take all of it" in done.stderr
     done = run(*SHARE, folder / "web.parquet", "--sample", "50%", "--size", "64p", ok=False)
     assert "no mixture of several traces; name more, or --apart volume" in done.stderr
     picture = tmp_path / "share.png"
-    done = run(*SHARE, folder / "both.parquet", "--by", BY, "--sample", "50%", "--size", "64p", "-o", picture)
+    done = run(*SHARE, folder / "both.parquet", "--partitioner", BY, "--sample", "50%", "--size", "64p", "-o", picture)
     assert picture.read_bytes().startswith(PNG) and "estimated from a sample" in done.stdout

@@ -15,7 +15,7 @@ from cachezoo.traces.store import write_trace
 from tests.page_data import seeded_trace
 from tests.tiers_data import skewed
 
-FEW = ("--by", "lru,lru | lru,hca")
+FEW = ("--hierarchy", "lru,lru | lru,hca")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_line_a_table_a_picture_and_the_next_command(folder, monkeypatch, caps
     assert lines[0].startswith("Buy ") and " a month (" in lines[0]
     assert sum("│ >" in line for line in lines) == 1 and sum("the disk alone │" in line for line in lines) == 1
     assert lines[-2] == "plot: front.png"
-    assert lines[-1].startswith("next: cachezoo recommend --only tiers trace.parquet --by ")
+    assert lines[-1].startswith("next: cachezoo recommend --only tiers trace.parquet --hierarchy ")
     assert Path("front.png").read_bytes().startswith(b"\x89PNG")
     text = " ".join(said.split())
     assert "in full" in text and "Against the disk alone it saves" in text
@@ -145,7 +145,7 @@ def test_the_same_question_gives_the_same_bytes_and_goes_on_from_a_file(folder, 
 @pytest.mark.parametrize("aim", [(), ("--spend", "500"), ("--spend", "0.1/month", "--parts"), ("--target-ms", "0.1")])
 def test_a_trace_of_fewer_pages_than_a_buffer_has_is_sized(folder, monkeypatch, capsys, aim):
     write_trace(seeded_trace(300, 9, 1), Path("small.parquet"))
-    status, said, error = run(monkeypatch, capsys, "small.parquet", "--by", "lru,hca", "--json", *aim)
+    status, said, error = run(monkeypatch, capsys, "small.parquet", "--hierarchy", "lru,hca", "--json", *aim)
     assert status == 0, error
     found = json.loads(said)
     assert found["answer"]["ram_pages"] <= 2000
@@ -171,7 +171,7 @@ def test_a_time_that_the_disk_alone_reaches_needs_nothing(folder, monkeypatch, c
 
 
 def test_what_was_assumed_is_said(folder, monkeypatch, capsys):
-    words = ("trace.parquet", "--by", "lru,hca", "--parts", "--endurance", "999DWPD")
+    words = ("trace.parquet", "--hierarchy", "lru,hca", "--parts", "--endurance", "999DWPD")
     text = " ".join(run(monkeypatch, capsys, *words)[1].split())
     assert "which stands for" not in text
     text = " ".join(run(monkeypatch, capsys, *words, "--working-set", "1GiB")[1].split())
@@ -179,7 +179,7 @@ def test_what_was_assumed_is_said(folder, monkeypatch, capsys):
 
 
 def test_l2arc_without_a_clock_is_said_to_be_hardly_fed(folder, monkeypatch, capsys):
-    words = ("--by", "lru,l2arc", "--parts")
+    words = ("--hierarchy", "lru,l2arc", "--parts")
     assert "hardly ever ran" not in run(monkeypatch, capsys, "trace.parquet", *words)[1]
     Path("plain.lis").write_text("".join(f"{k % 97} 1 0 {k}\n" for k in range(3000)))
     status, said, error = run(monkeypatch, capsys, "plain.lis", *words)
@@ -227,12 +227,12 @@ def test_prices_are_compared(folder, monkeypatch, capsys):
         (("--working-set", "5XB"), "'5XB': give bytes, such as 2TiB; units are B, KiB, MiB, GiB, TiB, KB, MB, GB, TB"),
         (("--working-set", "-2TiB"), "give bytes"),
         (("--prices", " , "), "--prices: it names none"),
-        (("--by", "hac"), "--by hac: hac is unknown, did you mean hca or arc?; cachezoo policies lists"),
-        (("--by", "l2ac"), "did you mean l2arc"),
-        (("--by", "lru | tb=64K | l2arrc"), "l2arrc is unknown"),
-        (("--by", "lru | bundle+lru"), "--by lru | bundle+lru: no bundle runs here"),
+        (("--hierarchy", "hac"), "--hierarchy hac: hac is unknown, did you mean hca or arc?; cachezoo policies lists"),
+        (("--hierarchy", "l2ac"), "did you mean l2arc"),
+        (("--hierarchy", "lru | tb=64K | l2arrc"), "l2arrc is unknown"),
+        (("--hierarchy", "lru | bundle+lru"), "--hierarchy lru | bundle+lru: no bundle runs here"),
         (("--working-set", "ten"), "working-set"),
-        (("--by", "lru | nosuch"), "nosuch"),
+        (("--hierarchy", "lru | nosuch"), "nosuch"),
         (("--device", "nosuch"), "no such device profile"),
         (("-o", "x.txt"), ".png or .svg"),
         (("--resume", "trace.parquet"), "would be replaced"),

@@ -41,7 +41,7 @@ def rows_of(trace, *words):
 
 def test_rows_rise_by_amat_and_add_up(trace):
     by = "hca,l2arc,lru | rejectx+fifo,promotion: lru | lru,inclusive: lru | lru,lru"
-    found, rows = rows_of(trace, "--by", by, "--ram", "40p", "--ssd", "20%", "--parts")
+    found, rows = rows_of(trace, "--hierarchy", by, "--ram", "40p", "--ssd", "20%", "--parts")
     assert rows.keys() == {"hcalfu | tb=64K | lru", "l2arc", "lru | rejectx+fifo", "promotion: lru | lru",
                            "inclusive: lru | lru", "lru", "hcalfu", "arc", None}  # fmt: skip
     times = [row["response"]["amat_us"] for row in found["rows"]]
@@ -59,7 +59,7 @@ def test_rows_rise_by_amat_and_add_up(trace):
         assert row["wear"]["written"] == response["ssd_written"]
         assert row["paper"]["hcdrta"] == pytest.approx(response["dhr"] * response["rta_hdd_us"])
     assert rows["l2arc"]["ram_alone_amat_us"] == pytest.approx(
-        rows_of(trace, "--by", "arc", "--ram", "40p")[1]["arc"]["response"]["amat_us"]
+        rows_of(trace, "--hierarchy", "arc", "--ram", "40p")[1]["arc"]["response"]["amat_us"]
     )
     ours, simple = rows["hcalfu | tb=64K | lru"], rows["lru | rejectx+fifo"]
     assert ours["buffer_bytes"] == 65536
@@ -67,7 +67,7 @@ def test_rows_rise_by_amat_and_add_up(trace):
 
 
 def test_the_table_answers_first_and_says_what_its_figures_are_of(trace):
-    done = run(*TIERS, trace, "--by", "hca,lru | lru", "--ram", "3%", "--ssd", "30%")
+    done = run(*TIERS, trace, "--hierarchy", "hca,lru | lru", "--ram", "3%", "--ssd", "30%")
     answer, title = done.stdout.splitlines()[:2]
     assert "is fastest: a page read takes" in answer or "No one is fastest: " in answer
     assert "Against " in answer and " in RAM alone (" in answer and " saves " in answer
@@ -80,7 +80,7 @@ def test_the_table_answers_first_and_says_what_its_figures_are_of(trace):
 
 def test_the_first_line_the_table_and_the_json_compare_with_one_row(trace):
     """RAM alone of another cache than the fastest hierarchy's is the fastest here."""
-    words = "--by", "hcalfu | lru,lru | lru,promotion: lru | s3fifo", "--ram", "40p", "--ssd", "20%"
+    words = "--hierarchy", "hcalfu | lru,lru | lru,promotion: lru | s3fifo", "--ram", "40p", "--ssd", "20%"
     found, _ = rows_of(trace, *words)
     base = min(row["ram_alone_amat_us"] for row in found["rows"])
     first, *table = run(*TIERS, trace, *words).stdout.splitlines()
@@ -95,7 +95,7 @@ def test_the_first_line_the_table_and_the_json_compare_with_one_row(trace):
 
 
 def test_the_lead_has_an_interval_over_blocks_of_time(trace):
-    found, rows = rows_of(trace, "--by", "hca,lru | lru,lru", "--ram", "3%", "--ssd", "30%")
+    found, rows = rows_of(trace, "--hierarchy", "hca,lru | lru,lru", "--ram", "3%", "--ssd", "30%")
     first, last = found["rows"][0]["behind_fastest"], rows["lru"]["behind_fastest"]
     assert (first["gain"], first["low"], first["high"], first["won"]) == (0, 0, 0, 0)
     assert last["low"] < last["gain"] < last["high"]
@@ -103,9 +103,10 @@ def test_the_lead_has_an_interval_over_blocks_of_time(trace):
     assert last["gain"] == pytest.approx(
         1 - found["rows"][0]["response"]["amat_us"] / rows["lru"]["response"]["amat_us"]
     )
-    apart = run(*TIERS, trace, "--by", "lru | lru,lru", "--ram", "3%", "--ssd", "30%").stdout.splitlines()[0]
+    apart = run(*TIERS, trace, "--hierarchy", "lru | lru,lru", "--ram", "3%", "--ssd", "30%").stdout.splitlines()[0]
     assert re.search(r"lru \| lru is fastest: .* against lru, the next .* saves [0-9.]+ % \[[0-9.]+, [0-9.]+\]", apart)
-    near = run(*TIERS, trace, "--by", "lru | lru,fifo | lru", "--ram", "1p", "--ssd", "30%").stdout.splitlines()[0]
+    done = run(*TIERS, trace, "--hierarchy", "lru | lru,fifo | lru", "--ram", "1p", "--ssd", "30%")
+    near = done.stdout.splitlines()[0]
     assert (
         near.startswith("No one is fastest: with ") and "| lru is not told apart from it by as much as matters" in near
     )
@@ -113,7 +114,7 @@ def test_the_lead_has_an_interval_over_blocks_of_time(trace):
 
 def test_a_short_trace_says_that_nothing_is_sure(tmp_path):
     write_trace(seeded_trace(200, 60, 1), tmp_path / "short.parquet")
-    words = ("--by", "lru | lru,lru", "--ram", "5p", "--ssd", "50%")
+    words = ("--hierarchy", "lru | lru,lru", "--ram", "5p", "--ssd", "50%")
     assert (
         "The trace is too short to say which is fastest; with "
         in run(*TIERS, tmp_path / "short.parquet", *words).stdout
@@ -125,7 +126,7 @@ def test_a_short_trace_says_that_nothing_is_sure(tmp_path):
 def test_a_trace_without_a_clock_feeds_no_l2arc_and_has_no_open_loop(tmp_path):
     own = seeded_trace(2000, 400, 3)
     write_trace(replace(own, time_us=np.arange(len(own), dtype=np.int64)), tmp_path / "numbered.parquet")
-    words = ("--by", "l2arc,lru | lru", "--ram", "20p", "--ssd", "30%")
+    words = ("--hierarchy", "l2arc,lru | lru", "--ram", "20p", "--ssd", "30%")
     text = " ".join(run(*TIERS, tmp_path / "numbered.parquet", *words).stdout.split())
     assert "l2arc is fed by the clock, which the trace does not have" in text
     assert "one request at a time" in text
@@ -134,13 +135,13 @@ def test_a_trace_without_a_clock_feeds_no_l2arc_and_has_no_open_loop(tmp_path):
 
 
 def test_ram_alone_has_no_ssd_to_size_to_wear_or_to_pay(trace, tmp_path):
-    found, rows = rows_of(trace, "--by", "lru,arc", "--ram", "40p", "--ssd", "1TiB", "-o", tmp_path / "t.svg")
+    found, rows = rows_of(trace, "--hierarchy", "lru,arc", "--ram", "40p", "--ssd", "1TiB", "-o", tmp_path / "t.svg")
     assert {row["ssd_pages"] for row in found["rows"]} == {0}
     own = rows["arc"]
     assert (own["wear"]["years"], own["wear"]["written"], own["cost"]["ssd_usd"], own["cost"]["ssd"]) == (
         None, 0, 0, None,
     )  # fmt: skip
-    text = run(*TIERS, trace, "--by", "lru,arc", "--ram", "40p").stdout
+    text = run(*TIERS, trace, "--hierarchy", "lru,arc", "--ram", "40p").stdout
     assert "than with its RAM alone" not in text
     assert "of SSD" not in text
 
@@ -148,16 +149,16 @@ def test_ram_alone_has_no_ssd_to_size_to_wear_or_to_pay(trace, tmp_path):
 def test_prices_and_device_are_those_given(trace, tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(yaml.safe_dump(SIMPLE))
-    found, rows = rows_of(trace, "--by", "lru | lru", "--ram", "100p", "--prices", path, "--parts")
+    found, rows = rows_of(trace, "--hierarchy", "lru | lru", "--ram", "100p", "--prices", path, "--parts")
     assert found["prices"]["name"] == "simple"
     assert rows["lru | lru"]["cost"]["ram_usd"] == pytest.approx(100 * 4096 / 1e9 * 4)
-    slow = rows_of(trace, "--by", "lru | lru", "--ram", "100p", "--device", "hdd7500rpm_lexar32gb")[1]
+    slow = rows_of(trace, "--hierarchy", "lru | lru", "--ram", "100p", "--device", "hdd7500rpm_lexar32gb")[1]
     assert found["device"] == "exosx20_990pro"
     assert slow["lru | lru"]["response"]["rta_ssd_us"] > rows["lru | lru"]["response"]["rta_ssd_us"]
 
 
 def test_the_second_half_counts_unless_another_warmup_is_given(trace):
-    half, whole = (rows_of(trace, "--by", "lru | lru", *words)[0] for words in ((), ("--count", "all")))
+    half, whole = (rows_of(trace, "--hierarchy", "lru | lru", *words)[0] for words in ((), ("--count", "all")))
     assert abs(half["first"] - half["page_accesses"] / 2) < 5
     assert whole["first"] == 0
     assert half["rows"][0]["response"]["reads"] < whole["rows"][0]["response"]["reads"]
@@ -165,7 +166,7 @@ def test_the_second_half_counts_unless_another_warmup_is_given(trace):
 
 @pytest.mark.parametrize("loop", ["open", "alone", "closed"])
 def test_the_loop_is_the_one_given(trace, loop):
-    found, rows = rows_of(trace, "--by", "lru | lru", "--loop", loop)
+    found, rows = rows_of(trace, "--hierarchy", "lru | lru", "--loop", loop)
     assert found["loop"] == rows["lru | lru"]["response"]["loop"] == loop
 
 
@@ -173,14 +174,14 @@ def test_the_loop_is_the_one_given(trace, loop):
 def test_a_plot_is_the_same_each_time(trace, tmp_path, name, begins):
     paths = [tmp_path / f"{k}{name}" for k in range(2)]
     for path in paths:
-        run(*TIERS, trace, "--by", "hca,lru", "-o", path)
+        run(*TIERS, trace, "--hierarchy", "hca,lru", "-o", path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     assert paths[0].read_bytes().startswith(begins)
 
 
 def test_a_bundle_admits_to_the_ssd_or_to_ram(trace):
     by = "lru | lru,lru | bundle+lru,promotion: bundle+lru | lirs"
-    _, rows = rows_of(trace, "--by", by, "--ram", "3%", "--ssd", "30%", "--bundle", ADMISSION)
+    _, rows = rows_of(trace, "--hierarchy", by, "--ram", "3%", "--ssd", "30%", "--bundle", ADMISSION)
     assert rows.keys() == {"lru | lru", "lru | bundle+lru", "promotion: bundle+lru | lirs", "lru", "bundle+lru", None}
     assert 0 < rows["lru | bundle+lru"]["wear"]["written"] < rows["lru | lru"]["wear"]["written"]
     own = read_trace(trace)
@@ -197,8 +198,8 @@ def test_a_bundle_admits_to_the_ssd_or_to_ram(trace):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--by", "lru | lur"), "--by lru | lur: lur is unknown, did you mean lru or "),
-        (("--by", "hca,,lru"), "hierarchy (empty): write RAM | SSD"),
+        (("--hierarchy", "lru | lur"), "--hierarchy lru | lur: lur is unknown, did you mean lru or "),
+        (("--hierarchy", "hca,,lru"), "hierarchy (empty): write RAM | SSD"),
         (("--ram", "5"), "--ram '5': a bare number could be pages or bytes"),
         (("--ssd", "5XB"), "ssd '5XB': unknown unit 'XB'"),
         (("--ram", "-1MiB"), "--ram '-1MiB'"),
@@ -212,12 +213,15 @@ def test_a_bundle_admits_to_the_ssd_or_to_ram(trace):
         (("--endurance", "600TBW", "--parts"), "--endurance 600TBW: how much of it a part of a drive has is not known"),
         (("--device", "gold"), "gold: no such device profile"),
         (("-o", "t.pdf"), "give a name that ends in .png or .svg"),
-        (("--by", "hca,lru | bundle+arc"), "--by lru | bundle+arc: a bundle admits to it; name one, --bundle "),
         (
-            ("--by", "hca", "--bundle", ADMISSION),
-            "admission.database.lgbm: no hierarchy of --by asks it; write it ",
+            ("--hierarchy", "hca,lru | bundle+arc"),
+            "--hierarchy lru | bundle+arc: a bundle admits to it; name one, --bundle ",
         ),
-        (("--by", "lru | bundle", "--bundle", "none"), "none"),
+        (
+            ("--hierarchy", "hca", "--bundle", ADMISSION),
+            "admission.database.lgbm: --hierarchy does not name it; write it ",
+        ),
+        (("--hierarchy", "lru | bundle", "--bundle", "none"), "none"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(trace, tmp_path, monkeypatch, words, says):
@@ -239,7 +243,7 @@ def test_real_devices_serve_each_tiers_ios(trace, tmp_path):
     device = {"source": "real", "force": True, "writes": "as_reads", "repetitions": 1, "fold": True, **targets}
     profile = tmp_path / "real.yaml"
     profile.write_text(yaml.safe_dump(device))
-    found, rows = rows_of(trace, "--by", "lru | lru", "--device", profile)
+    found, rows = rows_of(trace, "--hierarchy", "lru | lru", "--device", profile)
     own = rows["lru | lru"]
     assert own["response"]["provenance"] == "real"
     assert found["loop"] == own["response"]["loop"] == "alone"
@@ -253,7 +257,7 @@ def test_real_devices_serve_each_tiers_ios(trace, tmp_path):
 
 
 def test_requests_of_a_faster_trace_wait_longer_in_the_open_loop(trace):
-    asked = (trace, "--by", "lru", "--loop", "open")
+    asked = (trace, "--hierarchy", "lru", "--loop", "open")
     slow, fast = (rows_of(*asked, "--speed", speed)[1]["lru"]["response"]["amat_us"] for speed in ("0.02", "0.5"))
     assert fast > slow
     same, plain = (rows_of(*asked, *more)[1]["lru"]["response"]["amat_us"] for more in (("--speed", "1"), ()))

@@ -67,7 +67,7 @@ def rows_of(out, victim="greedy"):
 def test_streams_pay_where_hot_and_cold_chunks_lie_side_by_side(run):
     file = written(hot_and_cold())
     by = "equal,fios:F,autostream,sepbit,lifetime,oracle"
-    status, out, err = run(file, "--streams", "1,4", "--op", "20%,28%", "--by", by, "--json")
+    status, out, err = run(file, "--streams", "1,4", "--op", "20%,28%", "--placement", by, "--json")
     assert status == 0, err
     rows = rows_of(out)
     legacy, fios = rows["legacy", 1, 0.2], rows["fios:F", 4, 0.2]
@@ -104,7 +104,7 @@ def test_the_answer_speaks_of_what_was_best_on_the_cycle_before_not_on_the_one_t
     rng = np.random.default_rng(1)  # the first quarter by address turns hot, which equal parts tell from the rest
     after = np.where(rng.random(20_000) < 0.9, rng.integers(0, 3_000, 20_000), rng.integers(3_000, 12_000, 20_000))
     parts = [written(part, f"part{k}.parquet") for k, part in enumerate([*before, after])]
-    words = ("--streams", "4", "--op", "28%", "--by", "equal,fios:F", "--json")
+    words = ("--streams", "4", "--op", "28%", "--placement", "equal,fios:F", "--json")
     status, out, err = run(*parts, *words)
     assert status == 0, err
     rows = rows_of(out)
@@ -120,7 +120,7 @@ def test_the_answer_speaks_of_what_was_best_on_the_cycle_before_not_on_the_one_t
 
 def test_the_answer_comes_first_then_the_table_and_the_plot(run):
     file = written(hot_and_cold())
-    status, out, err = run(file, "--streams", "4", "--op", "28%", "--by", "equal,oracle", "-o", "wear.svg")
+    status, out, err = run(file, "--streams", "4", "--op", "28%", "--placement", "equal,oracle", "-o", "wear.svg")
     assert status == 0, err
     assert "over-provisioning the drive without streams writes" in out.splitlines()[0]
     for word in ("placement", "legacy", "equal, 4 streams", "oracle, 4 streams", "3,000 erases"):
@@ -129,7 +129,7 @@ def test_the_answer_comes_first_then_the_table_and_the_plot(run):
     assert drawn.startswith("<?xml")
     for word in ("28% over-provisioning", "WAF, with", "erases of blocks in the cycle", "drive writes until worn out"):
         assert word in drawn
-    run(file, "--streams", "4", "--op", "28%", "--by", "equal,oracle", "-o", "again.svg")
+    run(file, "--streams", "4", "--op", "28%", "--placement", "equal,oracle", "-o", "again.svg")
     assert Path("again.svg").read_bytes() == Path("wear.svg").read_bytes()
 
 
@@ -137,7 +137,7 @@ def test_several_traces_are_cycles_and_one_is_cut_into_them(run):
     pages = hot_and_cold(60_000)
     whole = written(pages)
     parts = [written(part, f"part{k}.parquet") for k, part in enumerate(np.split(pages, 3))]
-    words = ("--streams", "4", "--op", "28%", "--by", "equal", "--json")
+    words = ("--streams", "4", "--op", "28%", "--placement", "equal", "--json")
     cut, apart = (json.loads(run(*files, *words)[1]) for files in ([whole], parts))
     assert cut["rows"] == apart["rows"]
     halves = json.loads(run(whole, *words, "--cycles", "2")[1])
@@ -148,16 +148,16 @@ def test_several_traces_are_cycles_and_one_is_cut_into_them(run):
     ("pages", "words", "begin", "more"),
     [
         (
-            np.arange(60_000) % 20_000, ("--by", "equal,oracle", "--op", "15%"),
+            np.arange(60_000) % 20_000, ("--placement", "equal,oracle", "--op", "15%"),
             "No, there is nothing to gain under greedy and under cost-benefit victims: at 15 %",
             "1.0 times the trace's distinct pages (156.2 MiB).",
         ),
         (
-            hot_and_cold(6_000), ("--by", "equal", "--op", "28%", "--cycles", "10", "--ssd", "1GiB"), "",
+            hot_and_cold(6_000), ("--placement", "equal", "--op", "28%", "--cycles", "10", "--ssd", "1GiB"), "",
             "a longer trace may say otherwise. They are 2 % of the drive, and the rest is room",
         ),
         (
-            hot_and_cold(), ("--by", "sepbit,oracle", "--op", "28%"),
+            hot_and_cold(), ("--placement", "sepbit,oracle", "--op", "28%"),
             "No placement that a host can use is among these: ",
             "A drive that places by itself, which no host can choose, has 2.",
         ),
@@ -171,20 +171,20 @@ def test_the_answer_says_what_there_is_to_gain_and_what_it_rests_on(run, pages, 
 
 def test_what_saves_nothing_is_not_told_apart(run):
     pages = np.random.default_rng(0).integers(0, 12_000, 60_000)  # any placement is as good as none
-    words = ("--by", "equal", "--streams", "4", "--op", "28%", "--victim", "greedy", "--json")
+    words = ("--placement", "equal", "--streams", "4", "--op", "28%", "--victim", "greedy", "--json")
     status, out, err = run(written(pages), *words)
     assert status == 0, err
     (advice,) = json.loads(out)["advice"]
     assert abs(advice["fewer"]) < 0.02 and advice["verdict"] != "better"
     file = written(hot_and_cold(), "skewed.parquet")
-    words = ("--by", "fios:F", "--streams", "4", "--op", "28%", "--victim", "greedy", "--json")
+    words = ("--placement", "fios:F", "--streams", "4", "--op", "28%", "--victim", "greedy", "--json")
     assert json.loads(run(file, *words)[1])["advice"][0]["verdict"] == "better"
 
 
 @pytest.mark.needs("public_traces")
 def test_writes_smaller_than_a_flash_page_come_first(run):
     """NAND bytes over those of the host, and drive writes in bytes, as the case among the public traces says."""
-    words = ("--op", "28%", "--streams", "1,4", "--by", "legacy", "--victim", "greedy")
+    words = ("--op", "28%", "--streams", "1,4", "--placement", "legacy", "--victim", "greedy")
     file = sample("cases/wear-512-byte-writes.csv.gz")
     status, out, err = run(file, *words, "--json")
     assert status == 0, err
@@ -201,7 +201,7 @@ def test_writes_smaller_than_a_flash_page_come_first(run):
 
 def test_the_erase_unit_and_the_place_of_copies_are_options(run):
     file = written(hot_and_cold())
-    words = ("--by", "fios:F", "--streams", "4", "--op", "28%", "--victim", "greedy", "--json")
+    words = ("--placement", "fios:F", "--streams", "4", "--op", "28%", "--victim", "greedy", "--json")
     kept, shared = (rows_of(run(file, *words, "--copies", copies)[1]) for copies in ("keep", "shared"))
     small = rows_of(run(file, *words, "--unit", "128KiB", "--free", "4")[1])
     assert len({found["fios:F", 4, 0.28]["waf"] for found in (kept, shared, small)}) == 3
@@ -209,7 +209,7 @@ def test_the_erase_unit_and_the_place_of_copies_are_options(run):
 
 
 def test_two_cycles_are_enough_to_learn_on_one_and_serve_the_other(run):
-    words = ("--cycles", "2", "--by", "fios:F,lifetime", "--streams", "4", "--op", "28%", "--json")
+    words = ("--cycles", "2", "--placement", "fios:F,lifetime", "--streams", "4", "--op", "28%", "--json")
     rows = rows_of(run(written(hot_and_cold()), *words)[1])
     legacy = rows["legacy", 1, 0.28]["waf"]
     assert rows["fios:F", 4, 0.28]["waf"] < legacy
@@ -217,7 +217,7 @@ def test_two_cycles_are_enough_to_learn_on_one_and_serve_the_other(run):
 
 
 def test_notes_are_lines_of_their_own_below_the_table_one_a_placement(run):
-    words = ("--by", "fios:F,fios,autostream", "--streams", "4,8,16", "--op", "28%")
+    words = ("--placement", "fios:F,fios,autostream", "--streams", "4,8,16", "--op", "28%")
     parts = [written(part, f"part{k}.parquet") for k, part in enumerate(np.split(hot_and_cold(), [30_000, 30_015]))]
     status, out, err = run(*parts, *words)
     assert status == 0, err
@@ -232,10 +232,10 @@ def test_notes_are_lines_of_their_own_below_the_table_one_a_placement(run):
 
 def test_a_drive_that_is_too_small_may_be_larger(run):
     file = written(hot_and_cold())
-    status, _, err = run(file, "--streams", "250", "--op", "28%", "--by", "equal")
+    status, _, err = run(file, "--streams", "250", "--op", "28%", "--placement", "equal")
     assert status == 1
     assert err.rstrip().endswith("fewer streams, or more over-provisioning, or a larger --ssd")
-    assert run(file, "--streams", "250", "--op", "28%", "--by", "equal", "--ssd", "1GiB")[0] == 0
+    assert run(file, "--streams", "250", "--op", "28%", "--placement", "equal", "--ssd", "1GiB")[0] == 0
     err = run(file, "--ssd", "1MiB")[2]
     assert err.rstrip().endswith("give a larger capacity, or none for a drive as large as what is written")
 
@@ -254,7 +254,7 @@ def test_a_bundle_is_of_one_volume(run):
 
 def test_a_bundle_places_as_its_dictionary_says(run):
     file = written(hot_and_cold())
-    status, out, err = run(file, "--by", "equal", "--streams", "4", "--op", "28%", "--bundle", GOLDEN, "--json")
+    status, out, err = run(file, "--placement", "equal", "--streams", "4", "--op", "28%", "--bundle", GOLDEN, "--json")
     assert status == 0, err
     assert [name for name, *_ in rows_of(out)] == ["legacy", "equal", "bundle"]
 
@@ -262,15 +262,15 @@ def test_a_bundle_places_as_its_dictionary_says(run):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--by", "fast"), "--by 'fast': there is no such placement; use legacy, equal"),
-        (("--by", "equal:F"), "--by 'equal:F': there is no such placement"),
-        (("--by", "fios:X"), "--by 'fios:X': FIOS has the features F, A, S, C, FA"),
+        (("--placement", "fast"), "--placement 'fast': there is no such placement; use legacy, equal"),
+        (("--placement", "equal:F"), "--placement 'equal:F': there is no such placement"),
+        (("--placement", "fios:X"), "--placement 'fios:X': FIOS has the features F, A, S, C, FA"),
         (("--ssd", "1MiB"), "more than the drive's capacity of 1 MiB"),
         (("--streams", "250"), "trace.parquet: 6024 pages"),
         (("--streams", "250"), "spare blocks of 64 pages, and 260 are needed"),
         (("--streams", "4,16,250", "--op", "1%,20%,28%"), "; these fit: --op 20%,28% --streams 4"),
         (("--streams", "4,8,250", "--op", "1%,28%"), "; these fit: --op 28% --streams 4,8"),
-        (("--streams", "4,250", "--by", "equal", "--op", "2.5%,28%"), "; these fit: --op 28% --streams 4"),
+        (("--streams", "4,250", "--placement", "equal", "--op", "2.5%,28%"), "; these fit: --op 28% --streams 4"),
         (("trace.parquet", "--cycles", "3"), "several traces are a cycle each, leave --cycles out"),
         (("--victim", "lru"), "--victim 'lru': the drive's victims are greedy, wear, cost-benefit, "),
         (("--unit", "12KiB"), "the least is 32 KiB"),
@@ -310,7 +310,7 @@ def cached(tmp_path):
 
 def test_what_a_caches_admission_writes_becomes_erases(run, tmp_path):
     words = (cached(tmp_path), "--policy", "lru", "--policy", "rejectx+lru", "--size", "40%", "--op", "28%")
-    by = ("--by", "legacy,sepbit")
+    by = ("--placement", "legacy,sepbit")
     status, out, err = run("cache-wear", *words, *by)
     assert status == 0, err
     lru, rejectx = json.loads(run("cache-wear", *words, *by, "--json")[1])["runs"]
@@ -326,7 +326,7 @@ def test_a_cache_that_hardly_writes_in_the_cycle_before_has_a_note_below_its_tab
     reads = np.concatenate(
         [rng.integers(0, 30_000, 30_000), np.zeros(30_000, np.int64), rng.integers(0, 30_000, 30_000)]
     )
-    words = ("--policy", "fifo", "--size", "40%", "--op", "28%", "--by", "sepbit")
+    words = ("--policy", "fifo", "--size", "40%", "--op", "28%", "--placement", "sepbit")
     status, out, err = run("cache-wear", written(reads, op=0), *words)
     assert status == 0, err
     last = out.splitlines()[-1]
@@ -336,7 +336,7 @@ def test_a_cache_that_hardly_writes_in_the_cycle_before_has_a_note_below_its_tab
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--by", "fios"), "--by fios: it learns from chunks of the trace's volume"),
+        (("--placement", "fios"), "--placement fios: it learns from chunks of the trace's volume"),
         (("--policy", "best"), "policy best: best is unknown"),
         (("--size", "0"), "--size '0'"),
         (("--size", "100p"), "lru with a cache of 400 KiB (100 p): 100 pages of 4096 bytes"),

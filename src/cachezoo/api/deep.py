@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo.api import objects
-from cachezoo.api.given import number, one_of, path, paths, switch, text, text_or_none, texts
+from cachezoo.api.given import number, one_of, path, paths, renamed, switch, text, text_or_none, texts
 from cachezoo.api.given import with_commas as listed
 from cachezoo.api.given import with_commas_or_none as listed_or_none
 from cachezoo.api.pages import Several, named
@@ -189,9 +189,10 @@ def flash(
     return Result(title, values, values["rows"], says, found, lambda path: draw_flash(found, name, path))
 
 
+@renamed(by="placement")
 def wear(
     trace: Any,  # noqa: ANN401 - as of `read`
-    by: Several = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
+    placement: Several = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
     *,
     streams: str | int | Sequence[int] = "1,4,16",
     op: str | float | Sequence[str | float] = "11%",
@@ -209,7 +210,7 @@ def wear(
 
     Args:
         trace: a trace, or what `cachezoo.read` takes; a list of them are successive cycles of one drive.
-        by: placements with commas.
+        placement: placements with commas.
         streams: numbers of streams, with commas.
         op: shares of flash without an address, with commas.
         cycles: parts that one trace is cut into; the last counts.
@@ -231,8 +232,8 @@ def wear(
     one_of(copies, "copies", Copies)
     cycles = None if cycles is None else whole_in_range(cycles, "cycles")
     options = wear_options(
-        listed(by, "by"), listed(streams, "streams"), listed(op, "op"), whole_in_range(endurance, "endurance"),
-        text_or_none(ssd, "ssd"), bundle is not None,
+        listed(placement, "placement"), listed(streams, "streams"), listed(op, "op"),
+        whole_in_range(endurance, "endurance"), text_or_none(ssd, "ssd"), bundle is not None,
     )  # fmt: skip
     drive = drive_of(options.drive, text(unit, "unit"), whole_in_range(free, "free"), copies)
     drive = drive.model_copy(update={"trims": switch(trims, "trims")})
@@ -252,6 +253,7 @@ def wear(
     return Result(title, values, values["rows"], says, found, lambda path: draw_wear(found, names[-1], path))
 
 
+@renamed(by="hierarchy")
 def size(
     trace: Any,  # noqa: ANN401 - as of `read`
     spend: str | None = None,
@@ -263,7 +265,7 @@ def size(
     endurance: str | None = None,
     parts: bool = False,
     working_set: str | None = None,
-    by: Several | None = None,
+    hierarchy: Several | None = None,
     device: str | None = None,
     workers: int = 1,
     sample: str | float = "auto",
@@ -280,7 +282,7 @@ def size(
         endurance: of the SSD: a class of the prices, `1DWPD`, or `600TBW`.
         parts: sizes to the byte, of modules and drives that are there anyway.
         working_set: what the pages of the trace stand for, such as `2TiB`.
-        by: hierarchies with commas that may be bought.
+        hierarchy: hierarchies with commas that may be bought.
         device: a device profile for times; by default the one built in.
         workers: processes, of a long trace.
         sample: as of `cachezoo.recommend`.
@@ -296,7 +298,7 @@ def size(
     options = replace(
         size_options(
             text_or_none(spend, "spend"), number(target_ms, "target_ms"), hit,
-            text_or_none(working_set, "working_set"), listed_or_none(by, "by"), device,
+            text_or_none(working_set, "working_set"), listed_or_none(hierarchy, "hierarchy"), device,
         ),
         **terms_of(text(lifetime, "lifetime"), text_or_none(endurance, "endurance"), switch(parts, "parts")),
     )  # fmt: skip
@@ -315,11 +317,12 @@ def size(
     return Result(title, values, values["rows"], says, found, lambda path: draw_front(found, path))
 
 
+@renamed(by="partitioner")
 def share(
     traces: Any,  # noqa: ANN401 - as of `read`
     size: str = "10%",
     *,
-    by: Several | None = None,
+    partitioner: Several | None = None,
     now: str = "shared",
     floor: Several = (),
     fragment: int = 256,
@@ -335,7 +338,7 @@ def share(
     Args:
         traces: a list of traces, or of what `cachezoo.read` takes, one an application; or one mixture.
         size: `64MiB`, `10%` of the distinct pages of all applications, or `4096p`.
-        by: partitioners with commas; by default all that can have so small a cache.
+        partitioner: partitioners with commas; by default all that can have so small a cache.
         now: what runs today.
         floor: `web=64MiB`, `web=10%` or `web=hits:60%`; or several.
         fragment: pages that are given out together.
@@ -354,7 +357,7 @@ def share(
     """
     one_of(order, "order", OrderOption)
     one_of(apart, "apart", ApartOption)
-    partitioners = listed_or_none(by, "by") or DEFAULT_BY
+    partitioners = listed_or_none(partitioner, "partitioner") or DEFAULT_BY
     candidates = parse_several(partitioners, whole_in_range(fragment, "fragment"))
     cache, current, counted = Size.parse(text(size, "size")), text(now, "now"), listed(count, "count")
     called = [name.strip() for name in names.split(",")] if isinstance(names, str) and names else texts(names, "names")
@@ -365,7 +368,7 @@ def share(
     mix = mixed(given, order, None if apart == "auto" else apart, tuple(called))
     pages = cache.pages(mix.n_pages)
     found = compare_shares(
-        mix, candidates, pages, counted, models.hdd, _no_progress, must_fit=by is not None,
+        mix, candidates, pages, counted, models.hdd, _no_progress, must_fit=partitioner is not None,
         now=parse(current, candidates[0].fragment), floors=floors(least, mix.names, pages),
     )  # fmt: skip
     values, title = share_words.values(found), share_words.title(found)

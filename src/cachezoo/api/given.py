@@ -1,8 +1,10 @@
 """What Python gives, as the commands' options take it: a text, several, a number, a switch, or paths."""
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ParamSpec, TypeVar, get_args
 
 from cachezoo.cli.options import is_number
 from cachezoo.errors import ConfigError
@@ -10,6 +12,30 @@ from cachezoo.policies.own import named as own_name
 from cachezoo.sizes import refused
 
 TEXT = "give a text, as the command's option takes it, such as '64MiB' or 's3fifo'"
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a function take keywords by their old names too, with a warning.
+
+    Args:
+        names: the new names by the old ones.
+    """
+
+    def of(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def called(*args: P.args, **given: P.kwargs) -> R:
+            for old in names.keys() & given.keys():
+                warnings.warn(f"{old}= is now {names[old]}=", FutureWarning, stacklevel=2)
+                given[names[old]] = given.pop(old)
+            return function(*args, **given)
+
+        return called
+
+    return of
 
 
 def text(given: Any, name: str) -> str:  # noqa: ANN401 - whatever is given

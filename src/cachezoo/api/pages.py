@@ -6,7 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from cachezoo.api import objects
-from cachezoo.api.given import number, one_of, path, paths, switch, text, text_or_none, texts, with_commas_or_none
+from cachezoo.api.given import (
+    number,
+    one_of,
+    path,
+    paths,
+    renamed,
+    switch,
+    text,
+    text_or_none,
+    texts,
+    with_commas_or_none,
+)
 from cachezoo.api.given import policies as given_policies
 from cachezoo.api.reading import in_memory, opened
 from cachezoo.api.results import Picture, Result
@@ -310,6 +321,7 @@ def curve(
     return Result(f"{name}: page hit ratio", values, rows, found=found, draw=lambda path: _drawn(rows, name, path))
 
 
+@renamed(by="hits")
 def recommend(
     trace: Any,  # noqa: ANN401 - as of `read`
     size: str | None = None,
@@ -320,7 +332,7 @@ def recommend(
     endurance: str = "1200TBW",
     models: Path | str | None = None,
     ask_models: bool = True,
-    by: By = "objects",
+    hits: By = "objects",
     sample: str | float = "auto",
     ignore: str | None = None,
 ) -> Result:
@@ -335,7 +347,7 @@ def recommend(
         endurance: writes that the SSD's data sheet allows.
         models: folder of the zoo's bundles; by default `models/bundles`, where it is there.
         ask_models: run the learned cache of that folder too.
-        by: of a trace of objects: whose hits count, those of `objects` (requests for them) or of `bytes`.
+        hits: of a trace of objects: which hits to maximise, those of `objects` (requests for them) or of `bytes`.
         sample: as of `simulate`; `exact` takes the whole trace in memory.
         ignore: as of `simulate`.
 
@@ -346,7 +358,7 @@ def recommend(
         ConfigError: an aim that cannot be, or a folder that is not there.
         BundleError: a damaged bundle.
     """
-    one_of(by, "by", By)
+    one_of(hits, "hits", By)
     most, device = text_or_none(size, "size"), text_or_none(device, "device")
     aim = Aim(
         None if most is None else Size.parse(most),
@@ -364,8 +376,8 @@ def recommend(
             "--endurance": aim.endurance_tb != DEFAULT_ENDURANCE_TB, "--sample": aim.sample not in ("auto", "exact"),
         }  # fmt: skip
         asked = objects.asked(read_in, ignored, of_pages=aims_of_pages)
-        return objects.recommend(asked, ObjectAim(by, aim.budget, aim.hit), name, piped=piped)
-    refuse_of_objects(ignored, by)
+        return objects.recommend(asked, ObjectAim(hits, aim.budget, aim.hit), name, piped=piped)
+    refuse_of_objects(ignored, hits)
     found = recommended(name, read_in, profile, replace(aim, piped=piped), folder, classify=True)
     values = values_of(found)
     says = [f"{line.label}: {' '.join([*line.texts, *line.commands])}" for line in lines(found)]

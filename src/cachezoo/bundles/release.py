@@ -17,13 +17,17 @@ from cachezoo.zoo.registry import title_of
 SUMS = "SHA256SUMS"
 HEAD = """# The zoo
 
-What `make release` packs: one archive for each bundle, with `SHA256SUMS`. `sha256sum -c SHA256SUMS` checks them, and
-`cachezoo-bundle verify FILE.zip` recomputes their golden rows. Equal models give equal archives, byte for byte.
+The bundles that `make release` packs, one archive each. A *bundle* is a model with all that a cache needs to run it.
 
-*Profile* block: a block layer can run it; full: it also wants names of processes or namespaces. *Promoted*: it beat its
-baseline on validation, with the interval of the difference above 0. *Headline*: of the test traces at home, as shipped;
-MLflow has the same figure by the same name ([tracking.md](tracking.md)). Who runs, the champion of each seat, is in
-`zoo.json`; `cachezoo models zoo` prints it with this list.
+```sh
+sha256sum -c SHA256SUMS              # the archives are whole
+cachezoo-bundle verify FILE.zip      # the model decides as it did when it was made
+cachezoo models zoo                  # this list, and which bundle runs: the champion of each seat of zoo.json
+```
+
+*Profile* block: a block layer can run it; full: it also needs names of processes or namespaces. *Promoted*: it beat its
+baseline on validation, with the interval of the difference above 0. *Headline*: its figure on the test traces of the
+programs that it learned from, as in MLflow ([tracking](tracking.md)). Equal models give equal archives, byte for byte.
 
 | model | version | what it does | profile | archive, KiB | promoted | headline | model digest |
 |---|---|---|---|---|---|---|---|

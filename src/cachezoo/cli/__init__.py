@@ -45,10 +45,13 @@ ONLY = {
 FOR = "--for"
 """What makes `recommend` answer for a system that people run, with options of its own."""
 MODELS = {
-    "What there is": ("results", "report", "zoo", "track"),
-    "What runs": ("promote", "rollback", "bundle"),
-    "Settings": ("study",),
+    "Results": ("results", "report", "zoo", "track"),
+    "Deployment": ("promote", "rollback", "bundle"),
+    "Hyperparameters": ("study",),
 }
+ANSWERS = {f"recommend --only {name}": command for name, command in ONLY.items()}
+ANSWERS["recommend --for SYSTEM"] = "targets"
+"""Answers with options of their own, by what is typed; their commands."""
 
 
 class Models(Group):
@@ -58,13 +61,22 @@ class Models(Group):
 
 
 class Root(Group):
-    """All commands: five in help with the groups, and those of before."""
+    """All commands, by the question that they answer, and those of before."""
 
     panels: ClassVar[Mapping[str, Sequence[str]]] = {
-        "What to buy and run": ("demo", "recommend", "serve"),
-        "Simulate": ("simulate", "compare", "sweep", "curve", "bounds", "policies"),
-        "Models, traces, devices": ("models", "trace", "device"),
-    }
+        "Which cache, which size": (
+            "recommend", "curve", "compare", "simulate", "sweep", "bounds", "policies",
+        ),
+        "RAM, SSD and disk": ("recommend --only ram-ssd", "recommend --only tiers", "device"),
+        "SSD writes and wear": (
+            "recommend --only flash", "recommend --only wear", "recommend --only cache-wear",
+        ),
+        "Several applications": ("recommend --only share",),
+        "Traces": ("trace",),
+        "Running a cache": ("demo", "serve", "recommend --for SYSTEM"),
+        "Models": ("models",),
+    }  # fmt: skip
+    named: ClassVar[Mapping[str, str]] = ANSWERS
     moved: ClassVar[Mapping[str, str]] = {command: f"recommend --only {name}" for name, command in ONLY.items()} | {
         name: f"models {name}" for names in MODELS.values() for name in names
     }
@@ -92,7 +104,7 @@ def _only(args: list[str]) -> tuple[str, list[str]] | None:
 
 # Help is plain text: rich, which draws it in boxes, is a third of the time that the command line takes to begin.
 app = typer.Typer(cls=Root, no_args_is_help=True, rich_markup_mode=None)
-zoo = typer.Typer(cls=Models, no_args_is_help=True, help="Models: results, bundles, which of them run, studies.")
+zoo = typer.Typer(cls=Models, no_args_is_help=True, help="Show, compare, deploy and tune the trained models.")
 trace.app.add_typer(transform.app)
 for part in (demo, recommend, simulation, curves, size, tiers, flash, wear, share, targets):
     app.add_typer(part.app)
@@ -117,10 +129,10 @@ def _say_version(asked: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version, and end.")
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Training pipeline and model zoo for storage caches."""
+    """Choose, simulate, run and train storage caches; each command has --help and --json."""
 
 
 USAGE_STATUS = 2

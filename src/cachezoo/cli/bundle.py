@@ -6,53 +6,53 @@ from typing import Annotated
 
 import typer
 
-from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project
+from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project, shows
 from cachezoo.cli.reading import FormatName
 from cachezoo.remote import located
 from cachezoo.show.formats import percent
 from cachezoo.show.output import print_lines, print_table, value_text
 from cachezoo.show.table import text_table
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify, inspect, make, export, release and receive bundles.")
-BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="A bundle's folder or .zip.")]
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Check, show, write and release bundles.")
+BundlePath = Annotated[Path, typer.Argument(metavar="DIR", help="Folder or .zip of a bundle.")]
 
 
 KeyOption = Annotated[
     Path | None,
-    typer.Option("--key", help="Public key (PEM) of its release; else that of CACHEZOO_KEY, /etc/cachezoo/key.pub."),
+    typer.Option("--key", metavar="FILE", help="Public key (PEM); default CACHEZOO_KEY or /etc/cachezoo/key.pub."),
 ]
 
 
-@app.command("verify")
+@app.command("verify", cls=shows("models bundle verify models/bundles/admission.web.lgbm"))
 def bundle_verify(path: BundlePath, key: KeyOption = None, as_json: Json = False) -> None:
-    """Check every file of a bundle and recompute its golden rows; with a key, the signed release beside it too."""
+    """Check a bundle's files, stored answers and, with a key, signature."""
     from cachezoo.bundles.released import verify
 
     print_values(verify(path, key), as_json, f"{path}: verified")
 
 
-@app.command("policy")
+@app.command("policy", cls=shows("models bundle policy rejectx+lirs -o lirs"))
 def bundle_policy(
-    policy: Annotated[str, typer.Argument(metavar="POLICY", help="A composition, such as s3fifo or rejectx+lirs.")],
+    policy: Annotated[str, typer.Argument(metavar="POLICY", help="Such as s3fifo or rejectx+lirs.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Its folder; else one of its id, here.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder to write; default its id.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a bundle of a classic, which learns nothing: its parameters with golden sets, for libcachezoo."""
+    """Write a bundle of a classic for libcachezoo."""
     from cachezoo.bundles.classic import write_policy
 
     folder, digest = write_policy(policy, output)
     print_values({"folder": str(folder), "digest": digest}, as_json, f"{folder}: written")
 
 
-@app.command("receive")
+@app.command("receive", cls=shows("models bundle receive release --key key.pub"))
 def bundle_receive(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A release's folder, with release.json.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with release.json.")],
     key: KeyOption = None,
     as_json: Json = False,
 ) -> None:
-    """Check a release's signature and all its archives; from then on releases below its floor are refused."""
+    """Check a signed release; refuse older ones than its floor from then on."""
     from cachezoo.bundles.release import receive
 
     found = receive(folder, key)
@@ -60,22 +60,22 @@ def bundle_receive(
     print_values(values, as_json, f"{folder}: release {found.number}, signed")
 
 
-@app.command("release")
+@app.command("release", cls=shows("models bundle release release --key key.pem"))
 def bundle_release(
-    out_dir: Annotated[Path, typer.Argument(metavar="OUT", help="The folder that the archives are written to.")],
+    out_dir: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the archives.")],
     key: Annotated[
-        Path | None, typer.Option("--key", help="Sign the release with this Ed25519 private key (PEM).")
+        Path | None, typer.Option("--key", metavar="FILE", help="Ed25519 private key (PEM) to sign with.")
     ] = None,
     number: Annotated[
-        int | None, typer.Option("--number", help="Of the signed release; else the one after that in OUT.", min=1)
+        int | None, typer.Option("--number", metavar="N", help="Release number; default the next.", min=1)
     ] = None,
     floor: Annotated[
-        int | None, typer.Option("--floor", help="Oldest release still accepted; default as in the one before.", min=1)
+        int | None, typer.Option("--floor", metavar="N", help="Oldest accepted release; default unchanged.", min=1)
     ] = None,
-    output: Annotated[list[Path] | None, output_option("The table of all bundles, as Markdown (.md).")] = None,
+    output: Annotated[list[Path] | None, output_option("Write a table of all bundles (.md).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Pack every bundle of the project as one archive each, with SHA256SUMS; with a key, sign what they are."""
+    """Pack all bundles into archives; sign them with a key."""
     from cachezoo import paths
     from cachezoo.bundles.measured import unseen_traces
     from cachezoo.bundles.release import bundles_below, release, sign_release, zoo_page
@@ -99,13 +99,13 @@ def bundle_release(
         print_lines(f"release {signed.number}, floor {signed.floor}, signed by the key of {key}")
 
 
-@app.command("export")
+@app.command("export", cls=shows("models bundle export models/bundles/admission.web.lgbm --onnx admission.onnx"))
 def bundle_export(
     path: BundlePath,
-    onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="The ONNX file to write.")],
+    onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="File to write.")],
     as_json: Json = False,
 ) -> None:
-    """Write a bundle's network or forest as ONNX, checked on golden rows against the weights that decide."""
+    """Export a model as ONNX, checked against the original."""
     from cachezoo.bundles.onnx_export import export_onnx
     from cachezoo.bundles.released import load
 
@@ -113,9 +113,9 @@ def bundle_export(
     print_values({"file": str(onnx), "output_difference": difference}, as_json, f"{path}: written to {onnx}")
 
 
-@app.command("inspect")
+@app.command("inspect", cls=shows("models bundle inspect models/bundles/admission.web.lgbm"))
 def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
-    """Show what a bundle says of itself."""
+    """Show a bundle's description."""
     from cachezoo.bundles.card import inspect, render
     from cachezoo.console import out
 
@@ -124,14 +124,14 @@ def bundle_inspect(path: BundlePath, as_json: Json = False) -> None:
         out().print(render(report))
 
 
-@app.command("drift")
+@app.command("drift", cls=shows("models bundle drift models/bundles/admission.web.lgbm trace.parquet"))
 def bundle_drift(
     path: BundlePath,
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", parser=located, help="A trace, such as a runtime's log.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", parser=located, help="Trace, such as a runtime's log.")],
     fmt: FormatName = "auto",
     as_json: Json = False,
 ) -> None:
-    """Tell how far a trace has moved from what a bundle's model learned from, input by input."""
+    """Report a trace's drift from a model's training data."""
     from cachezoo.bundles.drift import drift, retrain_command, table_of
     from cachezoo.bundles.released import load
     from cachezoo.console import out

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, hand_out, output_option, outputs
+from cachezoo.cli.common import Json, hand_out, output_option, outputs, shows
 from cachezoo.cli.options import device_bytes
 from cachezoo.errors import ConfigError, DeviceError
 from cachezoo.show.formats import number, percent, share, significant
@@ -146,43 +146,42 @@ def _calibrated(taken: Taken, start: "Hdd | Ssd", refit: bool) -> "Calibration":
         raise DeviceError(f"{taken.name}: {error}") from error
 
 
-@app.command("calibrate")
+@app.command(
+    "calibrate",
+    cls=shows(
+        "device calibrate --kind hdd --base wdredpro2tb_850pro --target /dev/sdb -o mine.yaml",
+    ),
+)
 def calibrate(
-    kind: Annotated[Literal["hdd", "ssd"], typer.Option(help="What was measured.")],
-    base: Annotated[str, typer.Option(metavar="PROFILE", help="Profile with first values and the other device: a YAML "
-                                                              "file, or its name in conf/device.")],
+    kind: Annotated[Literal["hdd", "ssd"], typer.Option(help="Kind of the device.")],
+    base: Annotated[str, typer.Option(metavar="PROFILE", help="Profile to start from.")],
     output: Annotated[
         list[Path],
-        output_option("The profile (.yaml), with its residuals in a file of the same name; and a plot of measured and "
-                      "modelled times (.png, .svg)."),
+        output_option("Write the profile (.yaml) with its residuals, and a plot (.png, .svg); repeatable."),
     ],
     trace: Annotated[
-        Path | None, typer.Option(help="Service times: DiskSim's validation format, or a trace with latencies, of "
-                                       "which those requests count that found the device idle.")
+        Path | None, typer.Option(metavar="TRACE", help="Times of a trace with latencies (to an idle device), or in "
+                                                        "DiskSim's validation format.")
     ] = None,
     target: Annotated[
-        Path | None, typer.Option(help="Measure this device or file with fio instead; reads only.")
+        Path | None, typer.Option(metavar="DEV", help="Or measure this device or file with fio.")
     ] = None,
-    writes: Annotated[bool, typer.Option("--writes", help="Write to the target as well: a prepared scratch target, "
-                                                          "see device prepare.")] = False,
-    requests: Annotated[int, typer.Option(min=200, max=1_000_000, help="To the target.")] = 3000,
-    size: Annotated[str | None, typer.Option(help="Of the disk that a trace is of, such as 4TB; else where its "
-                                                  "requests end.")] = None,
-    refit: Annotated[bool, typer.Option("--refit", help="After the test fit what is written to all requests.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    writes: Annotated[bool, typer.Option("--writes", help="Also write to the target; see `device prepare`.")] = False,
+    requests: Annotated[int, typer.Option(metavar="N", min=200, max=1_000_000, help="Requests to the target.")] = 3000,
+    size: Annotated[str | None, typer.Option(metavar="SIZE", help="Capacity of the traced disk, e.g. 4TB.")] = None,
+    refit: Annotated[bool, typer.Option("--refit", help="Fit the final model to all requests.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     force_target: Annotated[
-        bool, typer.Option("--force-target", help="Measure a target in use, not empty, or on the root disk.")
+        bool, typer.Option("--force-target", help="Allow a target in use, not empty, or on the root disk.")
     ] = False,
     accept_demerit: Annotated[
-        float, typer.Option(min=0.0, help="Write a model up to this demerit figure; above it nothing is written, and "
-                                          "the exit status is 1.")
+        float, typer.Option(metavar="X", min=0.0, help="Write no model above this demerit (status 1).")
     ] = FAR,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Fit a disk's or an SSD's model to measured service times, and say how near it comes.
+    """Fit a device model to measured times, and report its error.
 
-    The model is fitted on the first half of the requests and tested on the second. The demerit figure is the
-    root-mean-square distance of the two distributions of service times over the measured mean.
+    The first half fits the model, the second tests it. See docs/devices.md.
     """
     from cachezoo.devices.calibration import check_outputs, write_calibration
     from cachezoo.devices.profile import load_models

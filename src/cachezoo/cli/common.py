@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, get_args
 
 import typer
-from typer.core import TyperArgument, TyperGroup, TyperOption
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from cachezoo import numerals
 from cachezoo.cli.options import OLD_OPTIONS
@@ -26,8 +27,12 @@ ENDINGS = {
     "profile": (".yaml", ".yml"),
 }  # fmt: skip
 OF_THIS_RUN = ("requests_per_s",)  # not in CSV files, which are the same wherever they are made
-COMPLETION = ("install_completion", "show_completion")
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+COMPLETION = {"install_completion": "Install shell completion.", "show_completion": "Print its script."}
+EXTRAS = re.compile(r" *\[([^\]]*)\]$")  # what typer writes behind an option's help
+TYPES = {"str": "TEXT", "list[str]": "TEXT", "path": "FILE", "Path": "FILE", "list[Path]": "FILE", "int": "N",
+         "int range": "N", "float": "X", "float range": "X", "list[float]": "X"}  # fmt: skip
+TYPE = re.compile(rf"<({'|'.join(map(re.escape, TYPES))})>")
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def output_option(writes: str) -> Any:  # noqa: ANN401 - typer's option
@@ -35,17 +40,15 @@ def output_option(writes: str) -> Any:  # noqa: ANN401 - typer's option
     return typer.Option("--output", "-o", metavar="FILE", help=writes)
 
 
-ENDS = "By its name's end {} or all figures (.json); repeatable."
-PlotFiles = Annotated[list[Path] | None, output_option(ENDS.format("a plot (.png, .svg)"))]
-TableFiles = Annotated[list[Path] | None, output_option(ENDS.format("a table (.csv)"))]
-AllFiles = Annotated[list[Path] | None, output_option(ENDS.format("a plot (.png, .svg), a table (.csv)"))]
+ENDS = "Write {} or .json; repeatable."
+PlotFiles = Annotated[list[Path] | None, output_option(ENDS.format(".png, .svg"))]
+TableFiles = Annotated[list[Path] | None, output_option(ENDS.format(".csv"))]
+AllFiles = Annotated[list[Path] | None, output_option(ENDS.format(".png, .svg, .csv"))]
 
 
-Engine = Annotated[
-    str | None, typer.Option("--engine", metavar="local|dask", help="What does the work: this machine, or a cluster.")
-]
+Engine = Annotated[str | None, typer.Option("--engine", metavar="local|dask", help="Run here, or on a cluster.")]
 Address = Annotated[
-    str | None, typer.Option("--address", metavar="tcp://HOST:PORT", help="Of the scheduler that --engine dask takes.")
+    str | None, typer.Option("--address", metavar="tcp://HOST:PORT", help="Scheduler of --engine dask.")
 ]
 
 
@@ -63,21 +66,93 @@ def engage(engine: str | None, address: str | None) -> None:
         raise ConfigError(f"--address {address}: is of a cluster; add --engine dask")
 
 
+class Documented(TyperCommand):
+    """A command whose help ends with examples; types, ranges and `required` are left to its errors.
+
+    The `rich_help_panel` of an option is the command whose help explains it: that of the others names it alone.
+    """
+
+    examples: ClassVar[Sequence[str]] = ()  # what follows `cachezoo`
+
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write arguments and options; that there is `--help` whoever reads it knows."""
+        write_options(self.params, ctx, formatter)
+
+    def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the examples, each on a line of its own."""
+        super().format_epilog(ctx, formatter)
+        if self.examples:
+            with formatter.section("Examples"):
+                for words in self.examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}cachezoo {words}\n")
+
+
+def shows(*examples: str) -> type[Documented]:
+    """The class of a command with these examples, without `cachezoo`, in its help."""
+    return type(Documented.__name__, (Documented,), {"examples": examples})
+
+
+def write_options(parameters: "Sequence[Parameter]", ctx: "Context", formatter: "HelpFormatter") -> None:
+    """Write arguments and options, and which of them another command's help explains."""
+    sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    elsewhere = dict[str, list[str]]()
+    for parameter in parameters:
+        explained = getattr(parameter, "rich_help_panel", None)
+        if explained is not None and ctx.command_path.partition(" ")[2] != explained:
+            elsewhere.setdefault(explained, []).append(_called(parameter))
+        elif record := parameter.get_help_record(ctx):
+            title = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            sections[title].append(_plain_record(parameter, *record))
+    for title, records in sections.items():
+        if records:
+            with formatter.section(title):
+                formatter.write_dl(records)
+    if elsewhere:
+        formatter.write_paragraph()
+    for command, names in elsewhere.items():
+        formatter.write_text(f"As in {command}: {', '.join(names)}.")
+
+
+def _called(parameter: "Parameter") -> str:
+    """An option's first name, or what stands for an argument."""
+    return (parameter.param_type_name == "argument" and parameter.metavar) or parameter.opts[0]
+
+
+def _plain_record(parameter: "Parameter", name: str, text: str) -> tuple[str, str]:
+    """Name and help without Python's words: a metavar in place of a type, and of what is in brackets the default."""
+    found = EXTRAS.search(text)
+    if found:
+        kept = [part for part in found[1].split("; ") if part.startswith("default: ") or part == "required"]
+        if parameter.param_type_name == "argument":
+            kept = []
+        text = text[: found.start()] + (f"  [{'; '.join(kept)}]" if kept else "")
+    if parameter.param_type_name == "argument":
+        return name.partition(" <")[0], text
+    return TYPE.sub(lambda own: TYPES[own[1]], name), text
+
+
 class Group(TyperGroup):
     """A group whose help shows its commands by panels, the first paragraph of each command's help whole."""
 
     # commands by the title that they are listed below; without it all are, below one
     panels: ClassVar[Mapping[str, Sequence[str]]] = {}
+    named: ClassVar[Mapping[str, str]] = {}  # of the panels: what is no command's name, by the command that it means
     moved: ClassVar[Mapping[str, str]] = {}  # words of before, by those that stand for them now
 
     def list_commands(self, ctx: "Context") -> list[str]:
         """The commands that help shows and a shell completes."""
-        return [name for names in self.panels.values() for name in names] or super().list_commands(ctx)
+        listed = [name for names in self.panels.values() for name in names if name not in self.named]
+        return listed or super().list_commands(ctx)
+
+    def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        """Write the options and the lists of commands."""
+        write_options(self.get_params(ctx), ctx, formatter)
+        self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Write the lists of commands."""
         for title, names in (self.panels or {"Commands": self.list_commands(ctx)}).items():
-            commands = {name: self.get_command(ctx, name) for name in names}
+            commands = {name: self.get_command(ctx, self.named.get(name, name)) for name in names}
             with formatter.section(title):
                 formatter.write_dl([
                     (name, (child.help or "").split("\n\n")[0]) for name, child in commands.items() if child
@@ -106,14 +181,14 @@ class Group(TyperGroup):
         params = super().get_params(ctx)
         for parameter in params:
             if parameter.name in COMPLETION:
-                parameter.default = False
+                parameter.default, parameter.help = False, COMPLETION[parameter.name]  # type: ignore[attr-defined]
         return params
 
     def get_help_option(self, ctx: "Context") -> TyperOption | None:
         """`--help`, which is False where it is not given: of None typer asks pydantic, a long import, what it is."""
         option = super().get_help_option(ctx)
         if option is not None:
-            option.default = False
+            option.default, option.help = False, "Show this help."
         return option
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
+from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs, shows
 from cachezoo.cli.options import RANGES, page_bytes, sample_rate, sizes
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, reading_of
 from cachezoo.cli.runs import (
@@ -43,16 +43,17 @@ LEAST, MOST = RANGES["points"]
 MOST_SIMULATED = 1_000_000_000  # page accesses of all simulations of a curve together; more are sampled
 
 
-@app.command()
+@app.command(cls=shows("curve trace.parquet -o curve.png", "curve trace.parquet --policy arc --sample 10%"))
 def curve(
     trace: TracePath,
     policy: Annotated[
-        list[str] | None, typer.Option(help="As of simulate, repeatable; default LRU and the optimum.")
+        list[str] | None,
+        typer.Option(metavar="POLICY", help="As in simulate; repeatable; default LRU and the optimum."),
     ] = None,
-    points: Annotated[int, typer.Option(min=LEAST, max=MOST, help="How many, if --size is not given.")] = 24,
+    points: Annotated[int, typer.Option(metavar="N", min=LEAST, max=MOST, help="Sizes, without --size.")] = 24,
     size: Sizes = None,
     sample: Annotated[
-        str, typer.Option(metavar="auto|exact|RATE", help="Simulate a part of the pages: 0.01; auto: if need be.")
+        str, typer.Option(metavar="auto|exact|RATE", help="Simulate this share of pages; auto: if needed.")
     ] = "auto",
     counted: Counted = "half",
     page_size: PageSize = "4KiB",
@@ -64,9 +65,9 @@ def curve(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Page hit ratio over the size of the cache; LRU at every size in one pass.
+    """Show how the hit ratio depends on the cache size.
 
-    Of a long trace, other policies are simulated in small on a sample of the pages, with 90 % intervals.
+    On long traces, policies other than LRU are estimated from a sample, with 90 % intervals.
     """
     from cachezoo.cli import objects
     from cachezoo.contest.counting import Count
@@ -161,7 +162,7 @@ def _curve_table(found: list["Curve"], name: str, accesses: int, page: int) -> N
     print_rows(rows, title, below, ["capacity", *ids], tuple(ids))
 
 
-@app.command()
+@app.command(cls=shows("bounds trace.parquet --size 10%"))
 def bounds(
     trace: TracePath,
     size: Sizes = None,
@@ -177,9 +178,9 @@ def bounds(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """What the best cache could reach: page hits, byte hits, and with a device the time saved.
+    """Compute the hits and saved time that no cache exceeds.
 
-    Without --size the sizes are 1%, 5%, 10% and 20% of the trace's distinct pages.
+    Default sizes are 1%, 5%, 10% and 20%.
     """
     from cachezoo.cli import objects
     from cachezoo.console import progress

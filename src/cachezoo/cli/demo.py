@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, shows
 
 if TYPE_CHECKING:
     from cachezoo.demo.run import Demo
@@ -15,12 +15,11 @@ NEXT = "cachezoo recommend TRACE, on a trace of your own: sudo cachezoo trace ca
 WORDS = {"around": "a read cache", "through": "a write-through cache", "back": "a write-back cache"}
 
 
-@app.command()
+@app.command(cls=shows("demo -o demo.png"))
 def demo(output: AllFiles = None, as_json: Json = False) -> None:
-    """Show in less than a minute what this does: a small trace, the cache for it, and that cache at work.
+    """Recommend and run a cache for a small trace, in a minute.
 
-    The cache runs before a file whose reads wait 1 ms: by nbdkit and the filter where they are installed, else by
-    libcachezoo in this process. Every byte that is read is checked. Nothing is left behind but what -o names.
+    It runs in nbdkit, or else in libcachezoo, before a file with 1 ms reads. All data is checked.
     """
     from cachezoo.console import progress
     from cachezoo.demo.run import show
@@ -63,15 +62,20 @@ def _print(found: "Demo") -> None:
 
 def _plot(found: "Demo", path: Path) -> None:
     import numpy as np
+    from matplotlib.figure import Figure
 
     from cachezoo.io import atomic_file
-    from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, panels, settings, write
+    from cachezoo.show.palette import looks
+    from cachezoo.show.style import NARROW, settings, write
 
-    with settings():
-        canvas, ((axes,),) = panels(1, 1, 3.6)
-        for row, colour in zip(found.rows, (GREY, AMBER, BLUE, GREEN), strict=False):
-            ms = np.sort(row.read_us) / 1e3
-            axes.plot(ms, np.arange(1, len(ms) + 1) / len(ms), color=colour, label=row.policy)
+    styles = looks([(row.policy, "") for row in found.rows])
+    with settings(narrow=True):
+        canvas = Figure(figsize=(NARROW, 3.6), layout="constrained")
+        axes = canvas.subplots()
+        for row in found.rows:
+            ms, look = np.sort(row.read_us) / 1e3, styles[row.policy]
+            share = np.arange(1, len(ms) + 1) / len(ms)
+            axes.plot(ms, share, color=look.colour, linestyle=look.line, label=row.policy)
         axes.set(xscale="log", xlabel="response time of a read, ms", ylabel="share of reads", ylim=(0, 1))
         axes.legend(loc="upper left")
         with atomic_file(path) as temporary:

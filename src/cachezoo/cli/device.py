@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cachezoo.cli import calibrate
-from cachezoo.cli.common import Group, Json, PlotFiles, hand_out, outputs, print_values, refuse_same
+from cachezoo.cli.common import Group, Json, PlotFiles, hand_out, outputs, print_values, refuse_same, shows
 from cachezoo.cli.options import device_bytes
 from cachezoo.cli.runs import TracePath
 from cachezoo.console import progress
@@ -15,26 +15,23 @@ from cachezoo.show.formats import number, significant
 from cachezoo.show.output import print_lines, print_table, value_text
 from cachezoo.show.table import text_table
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Disks and SSDs: models, response times under load, replays.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Model and measure disks and SSDs.")
 app.add_typer(calibrate.app)
 
-PROFILE_HELP = "A device profile's YAML file, or its name in conf/device."
+PROFILE_HELP = "YAML file, or name in conf/device."
 MS = 1000.0
 PLOT_STEPS = 1
 HEADS = {f"{name}_us": f"{name}, µs" for name in ("mean", "p50", "p90", "p99", "max")}
 HEADS |= {"iops": "IOPS", "mb_s": "MB/s", "duration_s": "duration, s"}
 
 
-@app.command("profile")
+@app.command("profile", cls=shows("device profile wdredpro2tb_850pro"))
 def profile(
     given: Annotated[str, typer.Argument(metavar="PROFILE", help=PROFILE_HELP)],
     output: PlotFiles = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a profile's models say: response times by size and distance, random and sequential throughput.
-
-    All at queue depth 1. Of a disk that knows the angle of its addresses, the mean over a revolution.
-    """
+    """Show a profile's response times and throughput, at queue depth 1."""
     from cachezoo.devices import profile as models
 
     device, files, name = models.load_profile(given), outputs(output, ("plot", "json")), Path(given).stem
@@ -89,21 +86,20 @@ def _print_accesses(name: str, rows: list[dict[str, Any]]) -> None:
     print_table(text_table(f"{name}: throughput at queue depth 1", heads, cells, 2))
 
 
-@app.command("prepare")
+@app.command("prepare", cls=shows("device prepare /mnt/ssd/scratch --size 20GiB"))
 def prepare(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="A block device, or a file on it; may be new.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Block device or file; the file may be new.")],
     size: Annotated[
-        str | None, typer.Option(help="Bytes, or such as 512MiB or 20GiB; else the whole device, or the file as it is.")
+        str | None, typer.Option(metavar="SIZE", help="512MiB or 20GiB; default the whole device or file.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Destroy what is in it; take one on the root filesystem's disk.")
+        bool, typer.Option("--force", help="Destroy its content; allow the root filesystem's disk.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Fill a device or file with data that nobody needs, and mark it: replays write to nothing else.
+    """Fill a device or file with scratch data, for replays with writes.
 
-    Everything in it is lost. What is in use is refused always; without --force, so is a device or a file with content
-    that was not prepared before.
+    Everything in it is lost. A device in use is always refused; without --force, so is other content.
     """
     from cachezoo.devices.fio.prepare import prepare as run
 
@@ -111,24 +107,24 @@ def prepare(
     print_values({"target": target, "data_bytes": data}, as_json, "prepared for replays")
 
 
-@app.command("replay")
+@app.command("replay", cls=shows("device replay trace.parquet --device conf/device/real.yaml -o times.parquet"))
 def replay(
     trace: TracePath,
     given: Annotated[str, typer.Option("--device", metavar="PROFILE", help=PROFILE_HELP)],
-    out: Annotated[Path, typer.Option("--output", "-o", help="Parquet to write; the record comes beside it.")],
+    out: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Response times (Parquet), with a record (.json).")
+    ],
     mode: Annotated[
         Literal["service", "closed", "response"],
-        typer.Option(help="service: each request when the one before is done; closed: --depth at a time; response: at "
-                          "the trace's own times, at most --depth at a time."),
+        typer.Option(help="service: one at a time; closed: --depth at a time; response: as traced, up to --depth."),
     ] = "service",
-    depth: Annotated[int, typer.Option(min=1, max=4096, help="Requests outstanding at once.")] = 1,
+    depth: Annotated[int, typer.Option(metavar="N", min=1, max=4096, help="Outstanding requests.")] = 1,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Measure the response time of each request on the devices of a profile, on its disk and on its SSD.
+    """Measure response times on a profile's disk and SSD.
 
-    With `source: real` fio replays the trace on your devices; conf/device/real.yaml is a template. Reads alone, unless
-    the profile says otherwise, and writes go to what device prepare has made. A record of how it was measured is
-    written beside the times, as .json.
+    With `source: real`, fio replays the trace: see conf/device/real.yaml. Only reads run, unless the profile allows
+    writes to targets of `device prepare`.
     """
     from cachezoo.devices.loaded import check_mode, write_loaded
     from cachezoo.devices.profile import load_device
@@ -174,28 +170,26 @@ def _measured(name: str, record: dict[str, Any]) -> dict[str, Any]:
     return lines | {f"{name}: rows {key.replace('_', ' ')}": count for key, count in changed.items()}
 
 
-@app.command("response")
+@app.command("response", cls=shows("device response trace.parquet --device wdredpro2tb_850pro"))
 def response(
     trace: TracePath,
     given: Annotated[str, typer.Option("--device", metavar="PROFILE", help=PROFILE_HELP)],
     depth: Annotated[
         int | None,
-        typer.Option(min=1, max=4096, help="Requests outstanding in a closed loop, else as captured; in an open loop "
-                                           "how many the disk chooses from, else 32."),
+        typer.Option(metavar="N", min=1, max=4096, help="Outstanding requests; default as captured; open: 32."),
     ] = None,
     loop: Annotated[
         Literal["closed", "open"],
-        typer.Option(help="closed: a fixed number outstanding; open: the trace's own arrivals."),
+        typer.Option(help="closed: --depth at a time; open: as traced."),
     ] = "closed",
     scheduler: Annotated[
-        Literal["fcfs", "sstf"] | None, typer.Option(help="Of the disk; else the profile's.")
+        Literal["fcfs", "sstf"] | None, typer.Option(help="Disk scheduler; default the profile's.")
     ] = None,
     as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Response times of a trace under load, waiting included, on a profile's disk and on its SSD.
+    """Predict response times under load on a profile's disk and SSD.
 
-    The captured depth is how many requests were outstanding on average while any was. An open loop that would keep a
-    device busy for more than 90 % of the time is stretched until it does not.
+    An open loop is slowed down to at most 90 % load.
     """
     from cachezoo.devices.profile import load_profile
     from cachezoo.devices.queueing import Asked

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, shows
 from cachezoo.cli.options import in_bytes, names, parts, sizes, write_rates
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
-from cachezoo.cli.runs import Counted, Ignore, Sampled, Speed, at_speed, part_of, refuse_of_samples
+from cachezoo.cli.runs import Counted, Ignore, Sampled, Speed, TracePath, at_speed, part_of, refuse_of_samples
 from cachezoo.errors import ConfigError
-from cachezoo.remote import located
 
 if TYPE_CHECKING:
     from cachezoo.kernels.segments import Geometry
@@ -25,76 +24,67 @@ SEED = 0
 NAMED = 3  # drifted inputs
 
 
-@app.command()
+@app.command(
+    cls=shows(
+        "recommend --only flash trace.parquet",
+        "recommend --only flash trace.parquet --write-rate 10,20MB/s -o flash.png",
+    )
+)
 def flash(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", parser=located, help="A canonical Parquet file, or a raw trace.")
-    ],
+    trace: TracePath,
     policy: Annotated[
         str | None,
         typer.Option(
-            help="Of accept_all, coin_flip, rejectx, baleen, opt (these by default), bloom_rejectx, rejectx+s3fifo and "
-            "the like; by_size on objects; with commas."
+            metavar="POLICY,…",
+            help="accept_all,coin_flip,rejectx,baleen,opt by default; also bloom_rejectx, rejectx+s3fifo; by_size on "
+            "objects.",
         ),
     ] = None,
     bundle: Annotated[
         list[Path] | None,
-        typer.Option(help="An admission bundle; repeatable: policy baleen."),
+        typer.Option(metavar="BUNDLE", help="Admission bundle for baleen; repeatable."),
     ] = None,
     write_rate: Annotated[
         str,
-        typer.Option(
-            help="What the SSD may be written at most: 10,20,30MB/s, 500GiB/day, or 25% of accept_all's writes."
-        ),
+        typer.Option(metavar="RATE,…", help="SSD write limit: 10,20MB/s, 500GiB/day, or 25% of accept_all's writes."),
     ] = "25%",
     prefetch: Annotated[
         str | None,
         typer.Option(
-            help="Modes with commas: none, all_on_miss, all_on_partial, next(8). "
-            "Default none, and what the bundles name."
+            metavar="MODE,…", help="none, all_on_miss, all_on_partial, next(8); default none and those of the bundles."
         ),
     ] = None,
     size: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Of the cache: 64GiB, or 10% of the trace's distinct segments; several with commas. Default 10%."
-        ),
+        typer.Option(metavar="SIZE,…", help="64GiB, or 10% (of distinct segments); default 10%."),
     ] = None,
     segment: Annotated[
-        str | None, typer.Option(help="What is cached at a time, such as 4KiB. Default: the bundle's, or by the reads.")
+        str | None, typer.Option(metavar="SIZE", help="Unit of caching; default from the bundle or reads.")
     ] = None,
-    block: Annotated[
-        str | None, typer.Option(help="What is prefetched at most, such as 256KiB; whole segments.")
-    ] = None,
+    block: Annotated[str | None, typer.Option(metavar="SIZE", help="Largest prefetch, in whole segments.")] = None,
     counted: Counted = "half",
     speed: Speed = None,
     disk: Annotated[
         str | None,
-        typer.Option(help="wdredpro2tb, a model of that disk, or baleen, the two constants below. Default the model."),
+        typer.Option(metavar="wdredpro2tb|baleen", help="Model (default), or Baleen's constants."),
     ] = None,
     seek_ms: Annotated[
-        float | None, typer.Option(min=0.001, max=1e6, help="Of a disk's I/O, by constants. Baleen's is 11.5.")
+        float | None, typer.Option(metavar="MS", min=0.001, max=1e6, help="Constant seek time. Baleen's is 11.5.")
     ] = None,
     disk_mib_s: Annotated[
-        float | None, typer.Option(min=0.001, max=1e9, help="MiB a second that a disk transfers. Baleen's is 143.")
+        float | None, typer.Option(metavar="X", min=0.001, max=1e9, help="Constant disk bandwidth. Baleen's is 143.")
     ] = None,
-    rated_dwpd: Annotated[
-        float, typer.Option(min=0.001, max=1e6, help="Drive writes a day that the SSD is rated for over five years.")
-    ] = 1.0,
+    rated_dwpd: Annotated[float, typer.Option(metavar="X", min=0.001, max=1e6, help="Rated drive writes a day.")] = 1.0,
     prices: Annotated[
         str | None,
-        typer.Option(
-            "--prices", metavar="PRICES", help="A YAML file, or a name in conf/prices, for the cost of a year."
-        ),
+        typer.Option("--prices", metavar="PRICES", help="YAML file, or name in conf/prices."),
     ] = None,
     most_busy: Annotated[
-        float, typer.Option(min=0.01, max=1.0, help="Share of a disk's time that may be taken at the peak.")
+        float, typer.Option(metavar="SHARE", min=0.01, max=1.0, help="Highest disk use at the peak.")
     ] = 0.7,
     try_it: Annotated[
         bool,
-        typer.Option(
-            "--try", help="Train a model on the trace's first day, and say by the rest whether it pays to have one."
-        ),
+        typer.Option("--try", help="Train a model on the first day; test it on the rest."),
     ] = False,
     ignore: Ignore = None,
     sample: Sampled = "auto",
@@ -104,7 +94,7 @@ def flash(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Run Baleen's flash cache before hard disks: how busy the disks are at each write rate of the SSD, by policy."""
+    """Compare admission policies of a flash cache (Baleen's): disk load at an SSD write rate."""
     from cachezoo.cli import objects
     from cachezoo.console import progress
     from cachezoo.contest.counting import Count

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project
+from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project, shows
 from cachezoo.console import plain
 from cachezoo.errors import CachezooError
 from cachezoo.show.formats import NONE, number
@@ -17,22 +17,22 @@ from cachezoo.show.output import print_lines, print_table
 from cachezoo.show.table import text_table
 
 app = typer.Typer()
-track = typer.Typer(cls=Group, no_args_is_help=True, help="MLflow as a view of the stage outputs.")
-Gain = Annotated[float, typer.Option("--min-gain", help="The 90 % interval of the gain must lie above this.")]
-Budget = Annotated[float | None, typer.Option("--budget-us", help="Most microseconds that a decision may take.", min=0)]
+track = typer.Typer(cls=Group, no_args_is_help=True, help="Show the pipeline's results in MLflow.")
+Gain = Annotated[float, typer.Option("--min-gain", metavar="X", help="Least gain, of its 90 % interval.")]
+Budget = Annotated[float | None, typer.Option("--budget-us", metavar="US", help="Longest time of a decision.", min=0)]
 MAKE = ".venv/bin/dvc repro report"
 
 
-@app.command()
+@app.command(cls=shows("models promote models/bundles/admission.web.lgbm --budget-us 20"))
 def promote(
-    path: Annotated[Path, typer.Argument(metavar="BUNDLE", help="The challenger: a bundle's folder or .zip.")],
+    path: Annotated[Path, typer.Argument(metavar="BUNDLE", help="Folder or .zip of the challenger.")],
     min_gain: Gain = 0.0,
     budget_us: Budget = None,
     as_json: Json = False,
 ) -> None:
-    """Let a bundle challenge the champion of its seat on the validation traces; zoo.json says who runs.
+    """Replace the current champion by a bundle, if that is better.
 
-    Exit 1 where the champion stays.
+    Validation traces decide. zoo.json lists the champions. The exit status is 1 if the champion stays.
     """
     from cachezoo.config.load import load_params
     from cachezoo.tracking.zoo import promote as challenge
@@ -45,14 +45,12 @@ def promote(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(cls=shows("models rollback flash/web"))
 def rollback(
-    seat: Annotated[
-        str, typer.Argument(metavar="SEAT", help="page/CATEGORY or flash/CATEGORY; all for every category.")
-    ],
+    seat: Annotated[str, typer.Argument(metavar="SEAT", help="page/CATEGORY or flash/CATEGORY; CATEGORY may be all.")],
     as_json: Json = False,
 ) -> None:
-    """Give a seat back to the champion before."""
+    """Restore the previous champion."""
     from cachezoo.config.load import load_params
     from cachezoo.tracking.zoo import rollback as back
 
@@ -63,9 +61,9 @@ def rollback(
         typer.echo(plain(f"{seat}: {champion.id} {champion.version} ({champion.model_digest[:16]}) is champion again"))
 
 
-@app.command()
+@app.command(cls=shows("models zoo"))
 def zoo(as_json: Json = False) -> None:
-    """Show which bundles run, and every bundle of the project: those that MLflow and docs/zoo.md list."""
+    """List the champions and all bundles."""
     from cachezoo.tracking.seats import read_zoo
     from cachezoo.tracking.zoo import exported
 
@@ -107,15 +105,13 @@ def is_current(root: Path, page: Path) -> bool:
     return found is not None and found[1] == inputs_digest(root)
 
 
-@app.command()
+@app.command(cls=shows("models report --open"))
 def report(
-    open_page: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-    output: Annotated[
-        list[Path] | None, output_option("A copy (.html), one file with its plots, the commit and this machine.")
-    ] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+    output: Annotated[list[Path] | None, output_option("Write a copy (.html): one file with all plots.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say where the report is: what to run for which workload, and whether a model is worth it."""
+    """Show or open the report of the pipeline."""
     from cachezoo import paths
     from cachezoo.show.plots import PAGE
 
@@ -140,9 +136,9 @@ def report(
         typer.launch(page.as_uri())
 
 
-@track.command("sync")
+@track.command("sync", cls=shows("models track sync"))
 def track_sync(as_json: Json = False) -> None:
-    """Bring the project's MLflow up to date with the stage outputs, or build it anew."""
+    """Update MLflow."""
     from cachezoo.tracking.sync import sync
 
     report = dataclasses.asdict(sync(project()))
@@ -153,9 +149,11 @@ def track_sync(as_json: Json = False) -> None:
     print_values(report, as_json, "MLflow runs; --json has their names")
 
 
-@track.command("ui")
-def track_ui(port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 5000) -> None:
-    """Serve MLflow's pages on this machine until interrupted."""
+@track.command("ui", cls=shows("models track ui --port 5001"))
+def track_ui(
+    port: Annotated[int, typer.Option(metavar="N", min=1, max=65535, help="Port on 127.0.0.1.")] = 5000,
+) -> None:
+    """Serve MLflow on this machine until Ctrl-C."""
     from cachezoo.console import err
     from cachezoo.tracking.sync import ui_address, ui_command
 

@@ -53,13 +53,13 @@ def refuse_of_pages(given: Mapping[str, bool]) -> None:
             raise ConfigError(message)
 
 
-def refuse_of_objects(ignore: str | None, by: str = "objects") -> None:
+def refuse_of_objects(ignore: str | None, hits: str = "objects") -> None:
     """Refuse what a trace of addresses does not have.
 
     Raises:
-        ConfigError: `--ignore` was given, or `--by bytes`.
+        ConfigError: `--ignore` was given, or `--hits bytes`.
     """
-    for option, is_given in (("--ignore", ignore is not None), ("--by bytes", by != "objects")):
+    for option, is_given in (("--ignore", ignore is not None), ("--hits bytes", hits != "objects")):
         if is_given:
             raise ConfigError(f"{option}: the trace has addresses, and this is of traces of objects; leave it out")
 

@@ -27,6 +27,7 @@ OLD_OPTIONS = {
     "--cache": ("--size",),
     "--drive": ("--ssd",),
     "--budget": ("--spend", "--size"),
+    "--by": ("--hierarchy", "--placement", "--partitioner", "--hits"),
     "--warmup": ("--count",),
     "--plot": ("--output",),
     "--csv": ("--output",),

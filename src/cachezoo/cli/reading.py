@@ -21,16 +21,22 @@ if TYPE_CHECKING:
     from cachezoo.traces.sampling import Part
     from cachezoo.traces.table import Trace
 
-FormatName = Annotated[str, typer.Option("--format", help="auto, or an id of `cachezoo trace formats`.")]
+READER = "trace ingest"  # in whose help these options are
+FormatName = Annotated[
+    str,
+    typer.Option("--format", metavar="ID", help="Input format, see `cachezoo trace formats`.", rich_help_panel=READER),
+]
 FormatOptions = Annotated[
-    list[str] | None, typer.Option("--option", metavar="KEY=VALUE", help="Of the format, repeatable.")
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="Of the format; repeatable.", rich_help_panel=READER),
 ]
 Columns = Annotated[
     str | None,
     typer.Option(
         "--columns",
         metavar="ROLE=COLUMN,…",
-        help="Of any delimited text: time=ts:ms,offset=lba:512,size=len,op=rw.",
+        help="Columns of delimited text: time=ts:ms,offset=lba:512,size=len,op=rw.",
+        rich_help_panel=READER,
     ),
 ]
 Reading = tuple[str, tuple[tuple[str, str], ...]]

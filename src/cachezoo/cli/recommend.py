@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, hand_out, output_option, outputs
+from cachezoo.cli.common import Json, hand_out, output_option, outputs, shows
 from cachezoo.cli.options import endurance, hit_ratio
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
-from cachezoo.cli.runs import Ignore, Sampled, sample_of
+from cachezoo.cli.runs import Ignore, Sampled, TracePath, sample_of
 from cachezoo.errors import ConfigError
-from cachezoo.remote import located
 from cachezoo.show.output import print_lines
 
 if TYPE_CHECKING:
@@ -25,42 +24,26 @@ MOST_ROWS = 9
 LABEL, LEAST_WIDTH = 11, 40
 
 
-@app.command()
+@app.command(cls=shows("recommend trace.parquet", "recommend trace.parquet --size 10% -o page.html"))
 def recommend(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", parser=located, help="A raw trace of any known format, or Parquet.")
-    ],
-    size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="The most cache that you would buy: 64GiB, 10% or 4096p.")
-    ] = None,
-    target_hit: Annotated[
-        str | None, typer.Option(metavar="RATIO", help="The hit ratio to reach, such as 0.8 or 80%.")
-    ] = None,
-    target_ms: Annotated[float | None, typer.Option(help="The mean response time to reach, in milliseconds.")] = None,
+    trace: TracePath,
+    size: Annotated[str | None, typer.Option(metavar="SIZE", help="Largest cache: 64GiB, 10% or 4096p.")] = None,
+    target_hit: Annotated[str | None, typer.Option(metavar="RATIO", help="Hit ratio to reach: 0.8 or 80%.")] = None,
+    target_ms: Annotated[float | None, typer.Option(metavar="MS", help="Mean response time to reach.")] = None,
     device: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE", help="Disk and SSD (YAML, or a name in conf/device) that times are modelled on."
-        ),
+        typer.Option(metavar="PROFILE", help="YAML file, or name in conf/device."),
     ] = None,
-    endure: Annotated[
-        str, typer.Option("--endurance", metavar="TBW", help="Writes that the SSD's data sheet allows.")
-    ] = "1200TBW",
-    models: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Bundles of models; default models/bundles.")
-    ] = None,
-    no_models: Annotated[bool, typer.Option("--no-models", help="Run no trained cache.")] = False,
-    more: Annotated[
-        bool, typer.Option("--more", "-v", help="What each size brings, why this one, and what was assumed.")
-    ] = False,
+    endure: Annotated[str, typer.Option("--endurance", metavar="TBW", help="Rated endurance of the SSD.")] = "1200TBW",
+    models: Annotated[Path | None, typer.Option(metavar="DIR", help="Model bundles; default models/bundles.")] = None,
+    no_models: Annotated[bool, typer.Option("--no-models", help="Consider no trained model.")] = False,
+    more: Annotated[bool, typer.Option("--more", "-v", help="Show all sizes, reasons and assumptions.")] = False,
     _only: Annotated[
         Literal["ram-ssd", "tiers", "flash", "wear", "cache-wear", "share"] | None,
         typer.Option(
             "--only",
             expose_value=False,
-            help="A deep answer, with options of its own (--only NAME --help): RAM and SSD for your money; hierarchies "
-            "of given sizes; a flash cache before disks; what writes do to a drive; what a page cache does to its SSD; "
-            "one cache for several applications.",
+            help="Another question, as cachezoo --help lists them.",
         ),
     ] = None,
     _for: Annotated[
@@ -68,30 +51,27 @@ def recommend(
         typer.Option(
             "--for",
             expose_value=False,
-            help="A system that people run, with options of its own (--for NAME --help): its mode, size and settings "
-            "in commands.",
+            help="Configure a system; see --for NAME --help.",
         ),
     ] = None,
-    by: Annotated[
-        Literal["objects", "bytes"], typer.Option(help="Of a trace of objects: whose hits count, requests or bytes.")
+    hits: Annotated[
+        Literal["objects", "bytes"], typer.Option(help="Maximise request or byte hits of an object trace.")
     ] = "objects",
     ignore: Ignore = None,
     sample: Sampled = "auto",
     output: Annotated[
         list[Path] | None,
-        output_option("A page with plots (.html) or all figures (.json); repeatable."),
+        output_option("Write .html or .json; repeatable."),
     ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Say which cache to run and how large, what it brings, and the command that runs it.
+    """Recommend a cache policy and size for a trace.
 
-    The answer is of a write-back page cache, and of a read cache of the same size before the disk. Without an aim the
-    size is the knee of the curve. A learned cache is run on the trace, and recommended only if it is ahead of the
-    policy that would be. The page holds the curve, what each size brings, how sure it is, and what was assumed. Of a
-    trace of objects the answer is of a cache that holds them by bytes.
+    The page cache is write-back. Without a goal, its size is the knee of the curve. A trained model must beat the
+    recommended classic on this trace.
     """
     from cachezoo.cli import objects
     from cachezoo.console import progress
@@ -132,8 +112,8 @@ def recommend(
              "--output with a page": page is not None}
         )  # fmt: skip
         asked = objects.Asked(requests, str(trace), objects.rules_of(ignore))
-        return objects.recommend(asked, Aim(by, most, hit), options.reading, wanted, as_json, more)
-    objects.refuse_of_objects(ignore, by)
+        return objects.recommend(asked, Aim(hits, most, hit), options.reading, wanted, as_json, more)
+    objects.refuse_of_objects(ignore, hits)
     with progress(f"recommending for {trace.name}", 1.0) as advance:
         classify = more or as_json or bool(wanted)
         found = run(str(trace), requests, profile, options, folder, classify=classify, advance=advance)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachezoo.cli.common import Json, hand_out, output_option, outputs, project
+from cachezoo.cli.common import Json, hand_out, output_option, outputs, project, shows
 
 if TYPE_CHECKING:
     from cachezoo.questions.results import Results
@@ -13,21 +13,19 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
+@app.command(cls=shows("models results", "models results -o all.csv"))
 def results(
-    category: Annotated[list[str] | None, typer.Option(help="Repeat for several; all without it.")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Every policy, and why each model.")] = False,
+    category: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Repeatable; default all.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show every policy, and reasons.")] = False,
     output: Annotated[
         list[Path] | None,
-        output_option(
-            "Every policy on every test trace, with all figures (.csv), or all there is (.json); repeatable."
-        ),
+        output_option("Write policies (.csv) or all results (.json); repeatable."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print what the pipeline found: for each test trace the best classic, the best promoted model and the optimum.
+    """Print the best policies and models of each test trace.
 
-    With --category what is of all categories together is left out, as it is of the CSV file.
+    With --category and in CSV files, results over all categories are absent.
     """
     from cachezoo import paths
     from cachezoo.config.load import load_params

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cachezoo.cli.options import RANGES, page_bytes, sample_rate
-from cachezoo.cli.reading import AUTO, Reading
+from cachezoo.cli.reading import AUTO, READER, Reading
 from cachezoo.errors import ConfigError, TraceError
 from cachezoo.remote import located
 from cachezoo.show.formats import number, percent
@@ -22,52 +22,68 @@ if TYPE_CHECKING:
     from cachezoo.traces.sampling import Part, SampledTrace
     from cachezoo.traces.table import Trace
 
+EXPLAINED = "simulate"  # in whose help the options are that several commands have
 TracePath = Annotated[
-    Path, typer.Argument(metavar="TRACE", parser=located, help="A canonical Parquet file, or a raw trace.")
+    Path, typer.Argument(metavar="TRACE", parser=located, help="Trace of any known format.", rich_help_panel=READER)
 ]
 Sizes = Annotated[
     list[str] | None,
     typer.Option(
         "--size",
-        help="64MiB, 10% of the trace's distinct pages, or 4096p (pages of 4 KiB); several with commas, repeatable.",
+        metavar="SIZE,…",
+        help="64MiB, 10% (of distinct pages) or 4096p (pages); repeatable.",
+        rich_help_panel=EXPLAINED,
     ),
 ]
 Policies = Annotated[
     list[str] | None,
     typer.Option(
         "--policy",
-        help="Id, [admission+]eviction[+prefetch], follow(experts=A|B) or vrm(...); see policies; "
-        "rcrnn(category=auto): trained models in turn; or a part of your own, module:Class. Repeatable; default lru.",
+        metavar="POLICY",
+        help="[admission+]eviction[+prefetch], follow(experts=A|B), vrm(...), rcrnn(category=auto) or module:Class; "
+        "see policies; repeatable; default lru.",
+        rich_help_panel=EXPLAINED,
     ),
 ]
 ModelsFolder = Annotated[
-    Path | None, typer.Option("--models", metavar="DIR", help="Bundles of rcrnn's models; default models/bundles.")
+    Path | None,
+    typer.Option("--models", metavar="DIR", help="Models of rcrnn; default models/bundles.", rich_help_panel=EXPLAINED),
 ]
 Counted = Annotated[
     str,
     typer.Option(
         "--count",
-        help="From where on to count: half: the second half of the trace; auto: from where LRU has filled the cache, "
-        "after 10 to 33 % of it; all; 25%, 60s or 1000: from that share, time, or page access or request on.",
+        metavar="FROM",
+        help="Count: half (the second), all, auto (once LRU has filled the cache), or from 25%, 60s or access 1000 on.",
+        rich_help_panel=EXPLAINED,
     ),
 ]
-WritesOption = Annotated[str, typer.Option("--writes", help="What a write does: back, through or around the cache.")]
-UnitOption = Annotated[str, typer.Option("--unit", help="What one admission decision covers: page, segment, request.")]
+WritesOption = Annotated[
+    str,
+    typer.Option(
+        "--writes", metavar="back|through|around", help="How writes use the cache.", rich_help_panel=EXPLAINED
+    ),
+]
+UnitOption = Annotated[
+    str, typer.Option("--unit", metavar="page|segment|request", help="Unit of admission.", rich_help_panel=EXPLAINED)
+]
 DeviceOption = Annotated[
     str | None,
     typer.Option(
-        "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device): response times too."
+        "--device",
+        metavar="PROFILE",
+        help="YAML, or name in conf/device: adds response times.",
+        rich_help_panel=EXPLAINED,
     ),
 ]
-PageSize = Annotated[
-    str, typer.Option("--page-size", help="Of a page of the cache, which it holds whole: 4KiB to 1MiB; p counts these.")
-]
+PageSize = Annotated[str, typer.Option("--page-size", metavar="SIZE", help="4KiB to 1MiB.", rich_help_panel=EXPLAINED)]
 Ignore = Annotated[
     str | None,
     typer.Option(
         "--ignore",
         metavar="deletes,ttl,sizes",
-        help="What a cache of objects does not heed: deletes, times to live, sizes (it then holds so many objects).",
+        help="Ignore these of an object trace; without sizes all objects are equal.",
+        rich_help_panel=EXPLAINED,
     ),
 ]
 Sampled = Annotated[
@@ -75,27 +91,38 @@ Sampled = Annotated[
     typer.Option(
         "--sample",
         metavar="auto|exact|RATE",
-        help="Run a part of the pages, such as 0.01; auto: of a trace of more than 50 million page accesses.",
+        help="Simulate this share of pages; auto (default elsewhere): above 50 million page accesses.",
+        rich_help_panel=EXPLAINED,
     ),
 ]
 First = Annotated[
     int | None,
-    typer.Option("--first", min=RANGES["first"].least, help="Take so many requests, the trace's first ones."),
+    typer.Option(
+        "--first",
+        min=RANGES["first"].least,
+        metavar="N",
+        help="Use only the first N requests.",
+        rich_help_panel=EXPLAINED,
+    ),
 ]
 Speed = Annotated[
     float | None,
-    typer.Option(
-        "--speed", min=0.001, max=1000, help="Replay so many times as fast: 2 asks for the same in half the time."
-    ),
+    typer.Option("--speed", metavar="X", min=0.001, max=1000, help="Replay X times as fast."),
 ]
-ByOp = Annotated[bool, typer.Option("--by-op", help="Hit ratios of reads and of writes as columns of the table.")]
+ByOp = Annotated[bool, typer.Option("--by-op", help="Show read and write hit ratios.", rich_help_panel=EXPLAINED)]
 RATIOS = ("hit_ratio", "read_hit_ratio", "write_hit_ratio", "transfers", "byte_hit_ratio")
 DIGITS = {**dict.fromkeys(RATIOS, 4), "gap_points": 2}
 ERROR = "error_90"  # at the end of the names of what an estimate may be off
 LEAST_DECISION, MOST_DECISION = RANGES["decision_us"]
 DecisionUs = Annotated[
     float,
-    typer.Option(min=LEAST_DECISION, max=MOST_DECISION, help="Microseconds a decision takes, charged to each request."),
+    typer.Option(
+        metavar="US",
+        min=LEAST_DECISION,
+        max=MOST_DECISION,
+        help="Time of a decision, added to each request.",
+        rich_help_panel=EXPLAINED,
+    ),
 ]
 
 

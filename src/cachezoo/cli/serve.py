@@ -1,10 +1,11 @@
 """`cachezoo serve`: a cache on an SSD before a disk, as `cachezoo-serve` runs it."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from cachezoo.cli.common import Group, Json
+from cachezoo.cli.common import Group, Json, shows
 from cachezoo.serve.__main__ import (
     BACKGROUND_HELP,
     CHECK_HELP,
@@ -23,14 +24,18 @@ START = "start"
 
 
 def _option(name: str) -> Any:  # noqa: ANN401 - typer's option
-    return typer.Option(f"--{name}", metavar=OPTIONS[name].metavar, help=OPTIONS[name].help)
+    return typer.Option(
+        f"--{name}", metavar=OPTIONS[name].metavar, help=OPTIONS[name].help, rich_help_panel=f"serve {START}"
+    )
 
 
-Name = Annotated[str | None, typer.Argument(metavar="NAME", help="What is served; the only one where it is left out.")]
+Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Served disk; default the only one.")]
 
 
 class Serve(Group):
     """`serve DISK` is `serve start DISK`."""
+
+    panels: ClassVar[Mapping[str, Sequence[str]]] = {"Commands": COMMANDS}
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Read the words; those that begin with no command are those of a start."""
@@ -45,16 +50,22 @@ class Serve(Group):
         """Write the arguments and options of a start, then the commands."""
         command = self.get_command(ctx, START)
         assert command is not None
-        command.format_options(command.context_class(command, ctx, START), formatter)
+        own = command.context_class(command, ctx, START)
+        command.format_options(own, formatter)
         self.format_commands(ctx, formatter)
+        command.format_epilog(own, formatter)
 
 
 app = typer.Typer(cls=Serve, no_args_is_help=False, help=START_HELP)
 
 
-@app.command(START, help=START_HELP)
+@app.command(
+    START,
+    help=START_HELP,
+    cls=shows("serve /dev/disk/by-id/ata-DISK --ssd /dev/disk/by-id/nvme-SSD-part4 --size 64G --policy s3fifo"),
+)
 def start(
-    disk: Annotated[str | None, typer.Argument(metavar="DISK", help="Block device or file that is cached.")] = None,
+    disk: Annotated[str | None, typer.Argument(metavar="DISK", help="Block device or file to cache.")] = None,
     ssd: Annotated[str | None, _option("ssd")] = None,
     size: Annotated[str | None, _option("size")] = None,
     policy: Annotated[str | None, _option("policy")] = None,
@@ -90,7 +101,7 @@ def start(
     raise typer.Exit(run.start(wanted, as_json, background))
 
 
-@app.command("status", help=HELP["status"])
+@app.command("status", help=HELP["status"], cls=shows("serve status"))
 def status(name: Name = None, as_json: Json = False) -> None:
     """`HELP`."""
     from cachezoo.serve import run
@@ -98,7 +109,7 @@ def status(name: Name = None, as_json: Json = False) -> None:
     run.status(name, as_json)
 
 
-@app.command("stop", help=HELP["stop"])
+@app.command("stop", help=HELP["stop"], cls=shows("serve stop"))
 def stop(name: Name = None, as_json: Json = False) -> None:
     """`HELP`."""
     from cachezoo.serve import run
@@ -106,7 +117,7 @@ def stop(name: Name = None, as_json: Json = False) -> None:
     _say(run.stop(name), "done", as_json)
 
 
-@app.command("reload", help=HELP["reload"])
+@app.command("reload", help=HELP["reload"], cls=shows("serve reload --policy reuse.follow"))
 def reload(
     name: Name = None,
     policy: Annotated[str | None, _option("policy")] = None,
@@ -119,7 +130,7 @@ def reload(
     _say(run.reload(name, policy, promise), "done", as_json)
 
 
-@app.command("attach", help=HELP["attach"])
+@app.command("attach", help=HELP["attach"], cls=shows("serve attach --ssd /dev/disk/by-id/nvme-OTHER-part1"))
 def attach(
     name: Name = None,
     ssd: Annotated[str | None, _option("ssd")] = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, shows
 from cachezoo.cli.options import RANGES, floors
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_several
 from cachezoo.cli.runs import Sampled, part_of
@@ -32,35 +32,35 @@ def column_of(apart: ApartOption, traces: int) -> "Apart | None":
     return apart
 
 
-@app.command()
+@app.command(
+    cls=shows(
+        "recommend --only share web.parquet mail.parquet --size 20%",
+        "recommend --only share mixture.parquet --floor web=hits:60% -o share.png",
+    )
+)
 def share(
     traces: Annotated[
         list[Path],
         typer.Argument(
-            metavar="TRACE", parser=located, help="A trace of each application, or one mixture made by trace merge."
+            metavar="TRACE", parser=located, help="One for each application, or a mixture from trace merge."
         ),
     ],
-    size: Annotated[
-        str, typer.Option(help="64MiB, 10% of the distinct pages of all applications, or 4096p (pages of 4 KiB).")
-    ] = "10%",
-    by: Annotated[
+    size: Annotated[str, typer.Option(metavar="SIZE", help="64MiB, 10% (of all distinct pages) or 4096p.")] = "10%",
+    partitioner: Annotated[
         str | None,
         typer.Option(
-            help="Partitioners with commas: learned(policy=auto), shared(policy=s3fifo), equal(policy=auto), "
-            "proportional, fixed(pages=2048/512, policy=s3fifo/lru), ucp(window=20000), climb, gvpa(cost=1, reach=4), "
-            "static-best, hindsight; values in brackets may be left out. Default: all of them that can have so small a "
-            "cache, and fixed where you give it."
+            metavar="PARTITIONER,…",
+            help="learned(policy=auto), shared(policy=s3fifo), equal(policy=auto), proportional, fixed(pages=2048/512, "
+            "policy=s3fifo/lru), ucp(window=20000), climb, gvpa(cost=1, reach=4), static-best, hindsight; default all "
+            "but fixed.",
         ),
     ] = None,
-    now: Annotated[
-        str, typer.Option(help="What runs today, as in --by: nothing is advised that is not better than that.")
-    ] = "shared",
+    now: Annotated[str, typer.Option(metavar="PARTITIONER", help="What runs now: advice must beat it.")] = "shared",
     floor: Annotated[
         list[str] | None,
         typer.Option(
             metavar="APP=FLOOR",
-            help="The least that an application is to have: web=64MiB or web=10% of the cache, or web=hits:60%, a hit "
-            "ratio. Repeat it for several.",
+            help="Guarantee: web=64MiB, web=10% (of the cache) or web=hits:60% (hit ratio); repeatable.",
         ),
     ] = None,
     fragment: Annotated[
@@ -68,40 +68,30 @@ def share(
         typer.Option(
             min=RANGES["fragment"].least,
             max=RANGES["fragment"].most,
-            help="Pages of 4 KiB that are given out together, for partitioners without a fragment= of their own.",
+            metavar="N",
+            help="Pages allocated together.",
         ),
     ] = 256,
     order: Annotated[
         Literal["auto", "lockstep", "clock"],
-        typer.Option(
-            help="lockstep: one page of each application in turn; clock: by the traces' times, all from 0 on; auto: "
-            "clock where all traces have one."
-        ),
+        typer.Option(help="lockstep: a page of each in turn; clock: by time from 0; auto: clock if all have one."),
     ] = "auto",
     apart: Annotated[
         ApartOption,
-        typer.Option(
-            help="What makes an application: source: the source that a request of a mixture came from; volume: its "
-            "volume; auto: a trace each, or of one trace its sources."
-        ),
+        typer.Option(help="An application is a source or volume; auto: a trace, or of one trace a source."),
     ] = "auto",
-    names: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Of the applications, in place of their files'.")
-    ] = None,
+    names: Annotated[str | None, typer.Option(metavar="A,B,…", help="Other names of the applications.")] = None,
     count: Annotated[
         str,
         typer.Option(
             "--count",
-            help="From where on to count: half: the second half of all references; auto: from where the cache could be "
-            "full, after 10 to 33 % of them; all; 25% or 1000: from there on; several with commas: of each "
-            "application's own.",
+            metavar="FROM,…",
+            help="As in simulate, but not a time; with commas for each application.",
         ),
     ] = "half",
     device: Annotated[
         str | None,
-        typer.Option(
-            "--device", metavar="PROFILE", help="A device profile (YAML, or a name in conf/device) for page times."
-        ),
+        typer.Option("--device", metavar="PROFILE", help="YAML file, or name in conf/device."),
     ] = None,
     sample: Sampled = "auto",
     output: AllFiles = None,
@@ -110,9 +100,9 @@ def share(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """One cache for several applications: share it or split it, and by what; hits, transfers and fairness of each way.
+    """Decide whether applications should share a cache or split it.
 
-    Every reference is a page of 4 KiB, read or written alike. All partitioners get the same cache, in whole fragments.
+    References are pages of 4 KiB, reads and writes alike. All partitioners get the same cache, in whole fragments.
     """
     from cachezoo.cli.runs import present
     from cachezoo.console import err, progress
@@ -125,7 +115,7 @@ def share(
     from cachezoo.sizes import Size
 
     files, cache, part = outputs(output, ("plot", "csv", "json"), traces), Size.parse(size), part_of(sample)
-    candidates = parse_several(DEFAULT_BY if by is None else by, fragment)
+    candidates = parse_several(DEFAULT_BY if partitioner is None else partitioner, fragment)
     models = BUILT_IN if device is None else load_models(device)
     present(traces)
     given = read_several(traces, fmt, option, columns, ask=not as_json, part=part, column=column_of(apart, len(traces)))
@@ -136,7 +126,7 @@ def share(
     with progress(f"{len(candidates)} partitioners, {mix.count} applications", len(candidates)) as advance:
         pages = cache.pages(mix.n_pages)
         found = compare(
-            mix, candidates, pages, count, models.hdd, advance, must_fit=by is not None,
+            mix, candidates, pages, count, models.hdd, advance, must_fit=partitioner is not None,
             now=parse(now, candidates[0].fragment), floors=floors(floor, mix.names, pages),
         )  # fmt: skip
     for line in (*found.fitted, *found.left_out):

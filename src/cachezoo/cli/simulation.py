@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Address, AllFiles, Engine, Json, TableFiles, engage, hand_out, outputs, print_values
+from cachezoo.cli.common import (
+    Address,
+    AllFiles,
+    Engine,
+    Json,
+    TableFiles,
+    engage,
+    hand_out,
+    outputs,
+    print_values,
+    shows,
+)
 from cachezoo.cli.options import sizes
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, reading_of
 from cachezoo.cli.runs import (
@@ -55,7 +66,7 @@ if TYPE_CHECKING:
     from cachezoo.traces.table import Trace
 
 app = typer.Typer()
-Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes here; default one a processor.")]
+Workers = Annotated[int | None, typer.Option(metavar="N", min=1, max=256, help="Processes; default one a processor.")]
 RATIOS = ("hit_ratio", "transfers", "request_hit_ratio", "byte_hit_ratio")
 OPS = ("read_hit_ratio", "write_hit_ratio")
 COUNTS = ("ssd_writes", "replacements", "dirty_evictions", "disk_writes")
@@ -64,7 +75,12 @@ RESPONSE = "mean_response_us"
 MARK = "†"  # behind a model that was chosen for caches of other sizes
 
 
-@app.command()
+@app.command(
+    cls=shows(
+        "simulate trace.parquet --policy lru --policy s3fifo --size 1%,10%",
+        "simulate trace.parquet --over-time 24 -o day.png",
+    )
+)
 def simulate(
     trace: TracePath,
     policy: Policies = None,
@@ -81,17 +97,15 @@ def simulate(
     by_op: ByOp = False,
     ignore: Ignore = None,
     over_time: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="The hit ratio in so many parts of the trace's time, too.")
+        int | None, typer.Option(metavar="N", min=1, max=10_000, help="Add the hit ratio in N equal periods.")
     ] = None,
     misses: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what one policy misses at one size, as a trace (canonical Parquet)."),
+        typer.Option(metavar="FILE", help="Write one policy's misses at one size, as a trace."),
     ] = None,
     outcomes: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Write what became of each page access (Parquet): 0 bypassed, 1 admitted, 2 hit."
-        ),
+        typer.Option(metavar="FILE", help="Write each page access's outcome (Parquet): 0 bypassed, 1 admitted, 2 hit."),
     ] = None,
     output: AllFiles = None,
     fmt: FormatName = "auto",
@@ -99,9 +113,9 @@ def simulate(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a trace with one policy or several, at one cache size or several.
+    """Simulate policies on a trace.
 
-    Without --size it is 10% of the trace's distinct pages, or of its objects' bytes.
+    The default size is 10%.
     """
     from cachezoo.cli import objects
     from cachezoo.console import progress
@@ -190,16 +204,22 @@ def simulate(
         print_lines(f"what became of each page access: {outcomes}")
 
 
-@app.command()
+@app.command(
+    cls=shows(
+        "compare trace.parquet --size 10%",
+        "compare trace.parquet --policy lru --policy arc -o curves.png",
+    )
+)
 def compare(
     trace: TracePath,
     size: Sizes = None,
     policy: Annotated[
-        list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic. The optimum runs too.")
+        list[str] | None,
+        typer.Option(metavar="POLICY", help="As in simulate; repeatable; default every classic."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all-classics", help="Run every classic beside each --policy.")] = False,
+    every: Annotated[bool, typer.Option("--all-classics", help="Add every classic to --policy.")] = False,
     bundle: Annotated[
-        list[Path] | None, typer.Option(help="A caching or reuse bundle, repeatable; others: recommend --only flash.")
+        list[Path] | None, typer.Option(metavar="BUNDLE", help="Caching or reuse bundle; repeatable.")
     ] = None,
     models: ModelsFolder = None,
     counted: Counted = "half",
@@ -212,9 +232,10 @@ def compare(
     decision_us: Annotated[
         float,
         typer.Option(
+            metavar="US",
             min=LEAST_DECISION,
             max=MOST_DECISION,
-            help="Microseconds a bundle's decision takes, charged to each request.",
+            help="Time of a bundle's decision, added to each request.",
         ),
     ] = 0.0,
     by_op: ByOp = False,
@@ -228,10 +249,9 @@ def compare(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Run policies and bundles side by side, with the optimum, at one cache size or several.
+    """Compare policies and models with the optimum.
 
-    Without --size it is 10% of the trace's distinct pages. Gaps are to the best classic of the table: of all
-    classics, or with --policy of those named there.
+    The default size is 10%. With --policy, the best classic is the best of those named.
     """
     from cachezoo.bundles.released import load
     from cachezoo.cli import objects
@@ -367,11 +387,15 @@ def _closed(row: dict[str, Any]) -> str:
     return percent(closed) if off is None else f"{number(100 * closed, 1)} ± {percent(off)}"
 
 
-@app.command()
+@app.command(cls=shows("sweep a.parquet b.parquet --policy lru --policy arc -o rows.csv"))
 def sweep(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", parser=located, help="Canonical or raw traces.")],
+    traces: Annotated[
+        list[Path], typer.Argument(metavar="TRACE...", parser=located, help="Traces of any known format.")
+    ],
     size: Sizes = None,
-    policy: Annotated[list[str] | None, typer.Option(help="As of simulate, repeatable; default every classic.")] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(metavar="POLICY", help="As in simulate; repeatable; default every classic.")
+    ] = None,
     counted: Counted = "half",
     writes: WritesOption = "back",
     unit: UnitOption = "page",
@@ -390,9 +414,9 @@ def sweep(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Run policies at several cache sizes over several traces, in processes.
+    """Simulate policies on several traces, in parallel.
 
-    Without --size these are 1%, 2%, 5%, 10% and 20% of each trace's distinct pages.
+    Default sizes are 1%, 2%, 5%, 10% and 20%.
     """
     from cachezoo.console import progress
     from cachezoo.policies.registry import OPTIMUM, classics
@@ -414,9 +438,9 @@ def sweep(
     print_rows(shown(rows), f"{len(rows)} runs", counted_words(rows), columns_)
 
 
-@app.command()
+@app.command(cls=shows("policies"))
 def policies(as_json: Json = False) -> None:
-    """List the registered policies, and the parts that compositions are made of."""
+    """List policies and their parts."""
     from cachezoo.policies.admissions import ADMISSIONS
     from cachezoo.policies.prefetches import PREFETCHES
     from cachezoo.policies.registry import POLICIES

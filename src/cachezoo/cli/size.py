@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, refuse_same
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, refuse_same, shows
 from cachezoo.cli.options import RANGES, hit_ratio, in_bytes, money, price
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, as_typed, given_files
-from cachezoo.cli.runs import Sampled, addressed_of
+from cachezoo.cli.runs import Sampled, TracePath, addressed_of
 from cachezoo.cli.terms import Endurance, Lifetime, Parts, terms_of
 from cachezoo.errors import ConfigError
-from cachezoo.remote import located
 from cachezoo.show.output import print_rows
 
 if TYPE_CHECKING:
@@ -23,50 +22,49 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
+@app.command(
+    cls=shows(
+        "recommend --only ram-ssd trace.parquet", "recommend --only ram-ssd trace.parquet --spend 20/month -o front.png"
+    )
+)
 def size(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", parser=located, help="A raw trace of any known format, or Parquet.")
-    ],
+    trace: TracePath,
     spend: Annotated[
         str | None,
-        typer.Option(metavar="DOLLARS", help="The most for RAM and SSD: 20/month, or 500 to buy."),
+        typer.Option(metavar="DOLLARS", help="Budget: 20/month, or 500 to buy."),
     ] = None,
-    target_ms: Annotated[float | None, typer.Option(help="The mean time of a page read to reach, in ms.")] = None,
+    target_ms: Annotated[float | None, typer.Option(metavar="MS", help="Mean page read time to reach.")] = None,
     target_hit: Annotated[
-        str | None, typer.Option(metavar="RATIO", help="Part of reads for RAM and SSD to serve: 0.8 or 80%.")
+        str | None, typer.Option(metavar="RATIO", help="Share of reads from RAM and SSD to reach: 0.8 or 80%.")
     ] = None,
     prices: Annotated[
         str | None,
-        typer.Option(metavar="PRICES", help="A YAML file, or a name in conf/prices; several with commas are compared."),
+        typer.Option(metavar="PRICES", help="YAML files, or names in conf/prices, to compare."),
     ] = None,
-    ram_price: Annotated[str | None, typer.Option(metavar="$/GB", help="Of RAM, in place of the prices'.")] = None,
-    ssd_price: Annotated[str | None, typer.Option(metavar="$/GB", help="Of SSD, in place of the prices'.")] = None,
+    ram_price: Annotated[str | None, typer.Option(metavar="$/GB", help="Other price of RAM.")] = None,
+    ssd_price: Annotated[str | None, typer.Option(metavar="$/GB", help="Other price of SSD.")] = None,
     lifetime: Lifetime = "5y",
     endurance: Endurance = None,
     in_parts: Parts = False,
     working_set: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE", help="What the pages of the trace stand for, such as 2TiB: sums and time are scaled to it."
-        ),
+        typer.Option(metavar="SIZE", help="Scale pages, costs and times to this size, e.g. 2TiB."),
     ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="Hierarchies with commas, as of tiers, that may be bought; default a list of 17.")
+    hierarchy: Annotated[
+        str | None,
+        typer.Option(metavar="HIERARCHY,…", help="Candidates, as of tiers; default a list of 17."),
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE", help="Disk and SSD (YAML, or a name in conf/device) that times are modelled on."
-        ),
+        typer.Option(metavar="PROFILE", help="YAML file, or name in conf/device."),
     ] = None,
     output: AllFiles = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keeps points that are done, and goes on from them.")
-    ] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="FILE", help="Save progress here, and resume from it.")] = None,
     workers: Annotated[
         int,
-        typer.Option(min=RANGES["workers"].least, max=RANGES["workers"].most, help="Processes, of a long trace."),
+        typer.Option(
+            metavar="N", min=RANGES["workers"].least, max=RANGES["workers"].most, help="Processes for a long trace."
+        ),
     ] = 2,
     sample: Sampled = "auto",
     fmt: FormatName = "auto",
@@ -74,10 +72,9 @@ def size(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Say how much RAM and how much SSD to buy, or nothing, by what it costs a month: purchase, wear and power.
+    """Recommend how much RAM and SSD to buy, if any.
 
-    Without an aim the sum is the knee of time over money, and nothing where that gains too little. The first half of
-    the trace chooses; all figures are of the second.
+    Monthly costs include purchase, wear and power. Without a goal, the budget is the knee of time over cost.
     """
     from cachezoo.questions.page.recommendation import models_of
     from cachezoo.questions.tiers.advice import advise
@@ -86,7 +83,8 @@ def size(
     wanted = outputs(output, ("plot", "csv", "json"), [trace])
     plot = wanted.get("plot")
     options = replace(
-        options_of(spend, target_ms, target_hit, working_set, by, device), **terms_of(lifetime, endurance, in_parts)
+        options_of(spend, target_ms, target_hit, working_set, hierarchy, device),
+        **terms_of(lifetime, endurance, in_parts),
     )  # fmt: skip
     own = {"--ram-price": ram_price, "--ssd-price": ssd_price}
     sets = prices_of(prices, own)
@@ -120,14 +118,19 @@ def size(
 
 
 def options_of(
-    spend: str | None, ms: float | None, hit: str | None, working_set: str | None, by: str | None, device: str | None
+    spend: str | None,
+    ms: float | None,
+    hit: str | None,
+    working_set: str | None,
+    hierarchy: str | None,
+    device: str | None,
 ) -> "SizeOptions":
     """What is given, checked before a trace is read."""
     from cachezoo.questions.tiers.hierarchy import parse_by
     from cachezoo.questions.tiers.options import CANDIDATES, SizeOptions
 
     return SizeOptions(
-        CANDIDATES if by is None else tuple(parse_by(by)),
+        CANDIDATES if hierarchy is None else tuple(parse_by(hierarchy)),
         device,
         working_set=None if working_set is None else in_bytes(working_set, "--working-set", example="2TiB"),
         budget=None if spend is None else money(spend),

@@ -17,6 +17,7 @@ from cachezoo.cli.common import (
     hand_out,
     outputs,
     project,
+    shows,
 )  # fmt: skip
 from cachezoo.console import out
 from cachezoo.errors import ConfigError, interrupts_as_such
@@ -28,20 +29,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  The settings of params.yaml with five seeds, two trainings at a time:
-    cachezoo models study --category web
-  A grid of four settings, with a plot and a file that `compare` reads:
-    cachezoo models study --category web --set fit.caching.max_epochs=3,6 \\
-        --set fit.caching.batch=16,32 -o web.png -o web.json
-  A search over ranges, whose result seeds that no trial had confirm:
-    cachezoo models study --system admission --category web --optimize --trials 20 \\
-        --set model.admission.learning_rate=0.01..0.3:log \\
-        --set model.admission.num_leaves=15..127
-
-These are 5 trainings, 20, and up to 59. An admission forest of web takes 15 s of one processor to fit and judge, a
-caching network minutes. Lines say how many trainings there are, and how long the rest takes.
-
-docs/study.md says what may choose a setting, and what a result is worth.
+  cachezoo models study --category web
+  cachezoo models study --category web --set fit.caching.max_epochs=3,6 \\
+      --set fit.caching.batch=16,32 -o web.png -o web.json
+  cachezoo models study --system admission --category web --optimize --trials 20 \\
+      --set model.admission.learning_rate=0.01..0.3:log --set model.admission.num_leaves=15..127
 """
 # Those of the registry that can be studied, which a test holds this to: importing it takes a third of `--help`'s time.
 SYSTEMS = ("caching", "reuse", "admission", "streams", "virtual", "workload")
@@ -70,34 +62,33 @@ app = typer.Typer(cls=Studies, invoke_without_command=True, subcommand_metavar="
 @app.callback(epilog=EXAMPLES)
 def study(
     context: typer.Context,
-    category: Annotated[list[str] | None, typer.Option(help="Repeat for several; all without it.")] = None,
-    system: Annotated[str, typer.Option(help=f"One of {', '.join(SYSTEMS)}.")] = "caching",
+    category: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Repeatable; default all.")] = None,
+    system: Annotated[str, typer.Option(metavar="SYSTEM", help=f"One of {', '.join(SYSTEMS)}.")] = "caching",
     change: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUES",
-            help="VALUE,VALUE for a key of params.yaml or a group of conf/; with --optimize also LOW..HIGH (with "
-            "decimal points for fractions) or LOW..HIGH:log. Repeatable.",
+            help="VALUE,VALUE of a key in params.yaml or conf/; with --optimize also LOW..HIGH (fractions: 0.1..0.5) "
+            "or LOW..HIGH:log; repeatable.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Trainings of each setting.")] = 5,
-    optimize: Annotated[bool, typer.Option("--optimize", help="Search with Optuna instead of trying all.")] = False,
-    trials: Annotated[int | None, typer.Option(help="Settings that the search tries: 20 without it.")] = None,
+    seeds: Annotated[int, typer.Option(metavar="N", help="Trainings of each setting.")] = 5,
+    optimize: Annotated[bool, typer.Option("--optimize", help="Search with Optuna.")] = False,
+    trials: Annotated[int | None, typer.Option(metavar="N", help="Settings to try; default 20.")] = None,
     trial_seeds: Annotated[
-        int | None, typer.Option(help="Trainings of each trial: 2 without it; the best three get --seeds.")
+        int | None, typer.Option(metavar="N", help="Trainings of each trial; default 2; the best three get --seeds.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Trainings at a time here; a cluster does all it can.")] = 2,
+    jobs: Annotated[int, typer.Option(metavar="N", min=1, help="Parallel trainings on this machine.")] = 2,
     engine: Engine = None,
     address: Address = None,
     output: PlotFiles = None,
-    track: Annotated[bool, typer.Option("--track", help="Show the study in MLflow too.")] = False,
+    track: Annotated[bool, typer.Option("--track", help="Show the study in MLflow.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train settings of a system with several seeds and print their spread, or search for a setting.
+    """Compare settings over several seeds, or search for one.
 
-    Only the system's fit and judge run, on what `make repro` made before them. What is done is kept in .cache/study:
-    the same command goes on where it was interrupted.
+    Run `make repro` first. The same command resumes after an interruption. See docs/study.md.
     """
     if context.invoked_subcommand is not None:
         if context.params:
@@ -155,16 +146,16 @@ def _print(
         print_lines(*lines)
 
 
-@app.command("compare")
+@app.command("compare", cls=shows("models study compare before.json after.json"))
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A.json", help="A file that `cachezoo models study -o` wrote.")],
-    second: Annotated[Path, typer.Argument(metavar="B.json", help="Another one of the same system.")],
+    first: Annotated[Path, typer.Argument(metavar="A.json", help="Output of `models study -o`.")],
+    second: Annotated[Path, typer.Argument(metavar="B.json", help="Another, of the same system.")],
     output: PlotFiles = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two studies of a system, setting by setting: which differ, and what the studies were made from.
+    """Compare two studies of a system, setting by setting.
 
-    Trainings of one seed are compared in pairs. The interval is Student's t at 90 %.
+    Trainings with equal seeds are paired. The interval is Student's t at 90 %.
     """
     from cachezoo.study.compare import compare as compared
     from cachezoo.study.compare import lines, tables

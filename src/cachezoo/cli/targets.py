@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import Json, TableFiles, hand_out, outputs
+from cachezoo.cli.common import Json, TableFiles, hand_out, outputs, shows
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, read_given
 from cachezoo.cli.runs import TracePath
 from cachezoo.show.output import print_lines, print_rows
@@ -14,38 +14,33 @@ app = typer.Typer()
 System = Literal["bcache", "dm-cache", "open-cas", "zfs", "nbdkit"]
 
 
-@app.command()
+@app.command(cls=shows("recommend trace.parquet --for bcache --size 10%"))
 def targets(
     trace: TracePath,
-    system: Annotated[System, typer.Option("--for", help="The system that shall cache.")],
+    system: Annotated[System, typer.Option("--for", help="System to configure.")],
     size: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="The most SSD: 64GiB, 10% of the trace's pages, or 4096p.")
+        str | None, typer.Option(metavar="SIZE", help="Largest SSD: 64GiB, 10% (of distinct pages) or 4096p.")
     ] = None,
     ram: Annotated[str | None, typer.Option(metavar="SIZE", help="RAM of zfs's ARC; default 2%.")] = None,
     modes: Annotated[
-        str | None, typer.Option(help="Modes with commas, as the system calls them, that may be chosen; default all.")
+        str | None, typer.Option(metavar="MODE,…", help="Allowed modes of the system; default all.")
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(
-            metavar="PROFILE", help="Disk and SSD (YAML, or a name in conf/device) that times are modelled on."
-        ),
+        typer.Option(metavar="PROFILE", help="YAML file, or name in conf/device."),
     ] = None,
-    disk: Annotated[str, typer.Option(metavar="PATH", help="The disk, for the commands.")] = "/dev/disk/by-id/DISK",
-    ssd: Annotated[
-        str, typer.Option(metavar="PATH", help="The SSD or its partition, for the commands.")
-    ] = "/dev/disk/by-id/SSD",
-    name: Annotated[str, typer.Option(help="Of the pool, volume group or cache, for the commands.")] = "cachezoo",
+    disk: Annotated[str, typer.Option(metavar="PATH", help="Disk in the commands.")] = "/dev/disk/by-id/DISK",
+    ssd: Annotated[str, typer.Option(metavar="PATH", help="SSD in the commands.")] = "/dev/disk/by-id/SSD",
+    name: Annotated[str, typer.Option(help="Pool, volume group or cache in the commands.")] = "cachezoo",
     output: TableFiles = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Which mode, size and settings of a cache that people run suit a trace, in commands; or that none pays.
+    """Configure bcache, dm-cache, Open CAS, ZFS or nbdkit for a trace.
 
-    The first half of the trace chooses; all figures are of the second. What was found has to beat the system's own
-    defaults, and the disk without a cache.
+    It prints commands, if they beat the system's defaults and the disk alone.
     """
     from cachezoo.console import out, progress
     from cachezoo.devices.built_in import DEFAULT

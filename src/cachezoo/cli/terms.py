@@ -4,16 +4,20 @@ from typing import Annotated, Any
 
 import typer
 
-Lifetime = Annotated[str, typer.Option(metavar="TIME", help="That what is bought has to serve: 5y, 36months.")]
+EXPLAINED = "recommend --only ram-ssd"  # in whose help these options are
+Lifetime = Annotated[
+    str, typer.Option(metavar="TIME", help="Years of use to pay for: 5y, 36months.", rich_help_panel=EXPLAINED)
+]
 Endurance = Annotated[
     str | None,
     typer.Option(
         metavar="RATING",
-        help="Of the SSD: a class of the prices, such as mixed, or 1DWPD, 600TBW; default all classes.",
+        help="Class of the prices (mixed), 1DWPD or 600TBW; default all classes.",
+        rich_help_panel=EXPLAINED,
     ),
 ]
 Parts = Annotated[
-    bool, typer.Option("--parts", help="Sizes to the byte: parts of modules and drives that are there anyway.")
+    bool, typer.Option("--parts", help="Allow any size, not only whole modules and drives.", rich_help_panel=EXPLAINED)
 ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import AllFiles, Json, hand_out, outputs
+from cachezoo.cli.common import AllFiles, Json, hand_out, outputs, shows
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
 from cachezoo.cli.runs import Counted, Sampled, Speed, TracePath, addressed_of, at_speed, refuse_of_samples
 from cachezoo.cli.terms import Endurance, Lifetime, Parts, terms_of
@@ -24,28 +24,34 @@ app = typer.Typer()
 DEFAULT_BY = "hca,l2arc,lru | lru,arc | rejectx+lru,promotion: lru | rejectx+fifo,inclusive: lru | lru"
 
 
-@app.command()
+@app.command(
+    cls=shows(
+        "recommend --only tiers trace.parquet --ram 1% --ssd 10%",
+        "recommend --only tiers trace.parquet --hierarchy 'hca,lru | lru' -o tiers.png",
+    )
+)
 def tiers(
     trace: TracePath,
-    by: Annotated[
+    hierarchy: Annotated[
         str,
         typer.Option(
-            help="Hierarchies with commas: RAM | SSD, RAM | tb=64K | SSD, promotion: RAM | SSD, inclusive: RAM | SSD, "
-            "l2arc, hca, or RAM alone; RAM and SSD are policies, as of simulate."
+            metavar="HIERARCHY,…",
+            help="hca, l2arc, RAM, RAM | SSD, RAM | tb=64K | SSD, promotion: RAM | SSD, inclusive: RAM | SSD; RAM and "
+            "SSD are policies.",
         ),
     ] = DEFAULT_BY,
-    ram: Annotated[str, typer.Option(help="64MiB, 2% of the trace's distinct pages, or 4096p.")] = "2%",
-    ssd: Annotated[str, typer.Option(help="The same of the SSD.")] = "20%",
+    ram: Annotated[str, typer.Option(metavar="SIZE", help="64MiB, 2% (of distinct pages) or 4096p.")] = "2%",
+    ssd: Annotated[str, typer.Option(metavar="SIZE", help="Likewise.")] = "20%",
     device: Annotated[
         str | None,
         typer.Option(
             "--device",
             metavar="PROFILE",
-            help="A device profile (YAML, or a name in conf/device); of source real: fio replays each tier's I/Os.",
+            help="YAML file, or name in conf/device; with source real, fio replays the I/Os.",
         ),
     ] = None,
     prices: Annotated[
-        str | None, typer.Option("--prices", metavar="PRICES", help="A YAML file, or a name in conf/prices.")
+        str | None, typer.Option("--prices", metavar="PRICES", help="YAML file, or name in conf/prices.")
     ] = None,
     lifetime: Lifetime = "5y",
     endurance: Endurance = None,
@@ -54,14 +60,14 @@ def tiers(
     loop: Annotated[
         Literal["auto", "closed", "open", "alone"],
         typer.Option(
-            help="closed: as many requests outstanding as when the trace was captured; open: at the trace's own times; "
-            "alone: one at a time; auto: closed, or alone where that number is not known."
+            help="closed: as many outstanding as captured; open: as traced; alone: one at a time; auto: closed if "
+            "known, else alone."
         ),
     ] = "auto",
     speed: Speed = None,
     bundle: Annotated[
         Path | None,
-        typer.Option(help="An admission bundle (folder or .zip), which stands in --by as: lru | bundle+lru."),
+        typer.Option(metavar="BUNDLE", help="Admission bundle, named in --hierarchy: lru | bundle+lru."),
     ] = None,
     sample: Sampled = "auto",
     output: AllFiles = None,
@@ -70,10 +76,9 @@ def tiers(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """RAM before an SSD before a disk: which hierarchy is fastest, what each I/O costs, how long the SSD lasts.
+    """Compare hierarchies of RAM, SSD and disk: speed, cost, SSD lifetime.
 
-    All hierarchies get the same RAM and the same SSD. The RAM of each without an SSD is ranked among them, and so is
-    the disk alone.
+    All get the same RAM and SSD. RAM alone and the disk alone are ranked too.
     """
     from cachezoo.console import out
     from cachezoo.contest.counting import Count
@@ -92,7 +97,7 @@ def tiers(
         message = f"--speed {speed:g}: requests come at times of their own in the open loop alone; give --loop open too"
         raise ConfigError(message)
     options = TierOptions(
-        tuple(parse_by(by)), device, prices, ram=Size.parse(ram, "--ram"), ssd=Size.parse(ssd, "--ssd"),
+        tuple(parse_by(hierarchy)), device, prices, ram=Size.parse(ram, "--ram"), ssd=Size.parse(ssd, "--ssd"),
         count=Count(counted), loop=None if loop == "auto" else loop, bundle=bundle,
         **terms_of(lifetime, endurance, in_parts),
     )  # fmt: skip

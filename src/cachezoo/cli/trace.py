@@ -7,28 +7,31 @@ from typing import Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project, refuse_same
+from cachezoo.cli.common import Group, Json, hand_out, output_option, outputs, print_values, project, refuse_same, shows
 from cachezoo.cli.options import pairs
-from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, read_given_either
+from cachezoo.cli.reading import READER, Columns, FormatName, FormatOptions, given_files, read_given_either
 from cachezoo.console import err, out, progress
 from cachezoo.errors import ConfigError, InterruptedCaptureError
 from cachezoo.remote import located
 from cachezoo.show.output import drawn, print_lines, print_table
 from cachezoo.show.table import text_table
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Bring traces in, describe, change, and record them.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Read, describe, change and record traces.")
 
 Files = Annotated[
-    list[Path], typer.Argument(metavar="FILE...", parser=located, help="The trace's files, all of one format.")
+    list[Path],
+    typer.Argument(
+        metavar="FILE...", parser=located, help="Files of one trace, in one format.", rich_help_panel=READER
+    ),
 ]
 TracePath = Annotated[
-    Path, typer.Argument(metavar="TRACE", parser=located, help="A canonical Parquet file, or a raw trace.")
+    Path, typer.Argument(metavar="TRACE", parser=located, help="Trace of any known format.", rich_help_panel=READER)
 ]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Canonical Parquet to write.")]
-SkipBadRows = Annotated[int, typer.Option(min=0, help="Skip and count up to so many bad rows; else one refuses all.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Parquet file to write.")]
+SkipBadRows = Annotated[int, typer.Option(metavar="N", min=0, help="Skip up to N bad rows.", rich_help_panel=READER)]
 READING = 0.3  # of the work of a report, for the progress bar
 CLOCKED = ("span_s", "requests_per_s")
-Category = Annotated[str, typer.Option(help="Workload category to record.")]
+Category = Annotated[str, typer.Option(metavar="NAME", help="Workload category.")]
 
 
 def check_output(files: list[Path], output: Path) -> None:
@@ -39,7 +42,13 @@ def check_output(files: list[Path], output: Path) -> None:
     check_file(output)
 
 
-@app.command("ingest")
+@app.command(
+    "ingest",
+    cls=shows(
+        "trace ingest a.csv.gz -o trace.parquet",
+        "trace ingest any.csv -o any.parquet --columns time=ts:ms,offset=lba:512,size=len,op=rw",
+    ),
+)
 def ingest(
     files: Files,
     output: Output,
@@ -47,13 +56,15 @@ def ingest(
     option: FormatOptions = None,
     columns: Columns = None,
     category: Category = "unknown",
-    trace_id: Annotated[str | None, typer.Option("--id", help="Name to record; else the first file's.")] = None,
+    trace_id: Annotated[
+        str | None, typer.Option("--id", metavar="NAME", help="Name; default the first file's.")
+    ] = None,
     skip_bad_rows: SkipBadRows = 0,
     as_json: Json = False,
 ) -> None:
-    """Turn a raw trace into canonical Parquet, with a dense id for each 4 KiB page.
+    """Convert a trace into canonical Parquet.
 
-    Memory does not grow with the trace but for its page table. Latencies below 0 count as unknown.
+    TRACE and FILE may have any known format, and be compressed or on S3. Negative latencies count as unknown.
     """
     from cachezoo.traces.ingest import ingest as run
 
@@ -94,7 +105,7 @@ def _print_figures(figures: dict[str, Any], as_json: bool, title: str) -> None:
         err().print(f"warning: {many(count, 'bad row')} {'was' if count == 1 else 'were'} skipped")
 
 
-@app.command("info")
+@app.command("info", cls=shows("trace info trace.parquet"))
 def info(
     files: Files,
     fmt: FormatName = "auto",
@@ -103,7 +114,7 @@ def info(
     skip_bad_rows: SkipBadRows = 0,
     as_json: Json = False,
 ) -> None:
-    """Describe a trace, canonical or raw."""
+    """Print a trace's requests, bytes, working set and rates."""
     from cachezoo.traces.ingest import describe_files
 
     given = given_files(files, fmt, option, columns, skip_bad_rows=skip_bad_rows, ask=not as_json)
@@ -112,7 +123,7 @@ def info(
     _print_figures(figures, as_json, f"{files[0]}: {figures['source_format']}")
 
 
-@app.command("report")
+@app.command("report", cls=shows("trace report trace.parquet -o trace.html"))
 def report(
     files: Files,
     output: Annotated[list[Path] | None, output_option("The page (.html), or all figures (.json); repeatable.")] = None,
@@ -122,11 +133,9 @@ def report(
     skip_bad_rows: SkipBadRows = 0,
     as_json: Json = False,
 ) -> None:
-    """Say what a trace asks of a cache: in a page of plots (-o trace.html), and in sentences here.
+    """Describe a workload, in sentences or a page of plots.
 
-    How much cache, popularity, reuse, working set, reads and writes, bursts, sizes, addresses, patterns, who, response
-    times, and the rows that two papers would give the trace; of objects what has no address, with deletes and times to
-    live. The trace is read into memory.
+    The trace must fit into memory.
     """
     from cachezoo.trace_report.reported import reported
     from cachezoo.traces.read import read_either
@@ -154,34 +163,30 @@ def report(
         print_lines(f"page: {page}")
 
 
-@app.command("add")
+@app.command("add", cls=shows("trace add orders.csv.gz --category orders --role train --part 0 0.5"))
 def add(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The raw trace: one file, compressed or not.")],
-    category: Annotated[str, typer.Option(help="Workload category; one that conf/matrix.yaml lacks is begun.")],
-    role: Annotated[str, typer.Option(help="What the trace is for: train, validation or test.")],
-    key: Annotated[str | None, typer.Option(help="Its name in the matrix; else CATEGORY_ROLE, numbered.")] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Trace file.")],
+    category: Annotated[str, typer.Option(metavar="NAME", help="Workload category, existing or new.")],
+    role: Annotated[str, typer.Option(metavar="train|validation|test", help="Use of the trace.")],
+    key: Annotated[str | None, typer.Option(metavar="NAME", help="Name; default CATEGORY_ROLE, numbered.")] = None,
     part: Annotated[
-        tuple[float, float] | None, typer.Option(metavar="FIRST LAST", help="Fractions of the trace, such as 0 0.5.")
+        tuple[float, float] | None,
+        typer.Option(metavar="FIRST LAST", help="Use this fraction of the trace, e.g. 0 0.5."),
     ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     skip_bad_rows: SkipBadRows = 0,
-    reference: Annotated[
-        bool, typer.Option("--reference", help="Leave a file from outside the project where it lies.")
-    ] = False,
+    reference: Annotated[bool, typer.Option("--reference", help="Do not copy the file into the project.")] = False,
     objects: Annotated[
-        bool, typer.Option("--objects", help="A new category is of large objects: for a flash cache, no page cache.")
+        bool, typer.Option("--objects", help="New category of large objects, for flash caches.")
     ] = False,
-    writes: Annotated[
-        bool, typer.Option("--writes", help="A new category is of overwrites: for the streams of an SSD, no cache.")
-    ] = False,
+    writes: Annotated[bool, typer.Option("--writes", help="New category of overwrites, for SSD streams.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Add a raw trace to conf/matrix.yaml; the next `make repro` uses it.
+    """Add a trace to the pipeline.
 
-    Run it in the project's root. The file's beginning is read and the whole configuration checked first: on an error
-    nothing changes. A category needs a train and a validation trace, and a test trace for figures.
+    Run it in the project's root, then `make repro`. A category needs traces for train, validation and test.
     """
     from cachezoo.config.matrix import NewTrace, add_trace
 
@@ -196,17 +201,15 @@ def add(
     print_lines(*added.notes, f"next: {added.next_command}")
 
 
-@app.command("formats")
+@app.command("formats", cls=shows("trace formats a.csv.gz"))
 def formats(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Show the formats that this file fits.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A file to recognise.")] = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """List the trace formats; of a file, those that it could be, and what each reading of its beginning means.
+    """List the trace formats, or those that fit a file.
 
-    The reading that is taken unless told otherwise stands first; if several are about as likely, none is. What a
-    file's format leaves open, such as units, makes several of one. Of delimited text of no known format it is a
-    guess at its columns; --columns shows what others would mean.
+    The first one is used, unless several are about as likely. Unknown delimited text gets a guess at its columns.
     """
     if columns is not None and file is None:
         raise ConfigError("--columns: of which file? name one")
@@ -276,20 +279,20 @@ def _cell(value: object) -> str:
     return {True: "yes", False: ""}.get(value, str(value)) if isinstance(value, bool) else str(value)
 
 
-@app.command("convert")
+@app.command("convert", cls=shows("trace convert trace.parquet -o trace.csv --to csv"))
 def convert(
     trace: TracePath,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
-    to: Annotated[str, typer.Option(help="A format that is written; `cachezoo trace formats` lists them.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")],
+    to: Annotated[str, typer.Option(metavar="ID", help="Output format; see `cachezoo trace formats`.")],
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     write_option: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Of the format written, repeatable.")
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Of the output format; repeatable.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a trace in another format, and say what that format cannot hold."""
+    """Convert a trace into another format."""
     from cachezoo.traces.formats import write_as
 
     check_output([trace], output)
@@ -299,7 +302,7 @@ def convert(
     print_values(value | {f"lost: {what}": count for what, count in lost.items()}, as_json, f"converted {trace.name}")
 
 
-@app.command("capture")
+@app.command("capture", cls=shows("trace capture --device /dev/sdb --seconds 3600 -o trace.parquet"))
 def capture(
     output: Output,
     workload: Annotated[str | None, typer.Argument(hidden=True)] = None,
@@ -307,16 +310,17 @@ def capture(
     device: Annotated[
         Path | None,
         # Not looked at here: to whoever is not root a disk is not readable, which is not what is wrong.
-        typer.Option(readable=False, help="The disk or partition to watch, such as /dev/sda."),
+        typer.Option(metavar="DEV", readable=False, help="Disk or partition."),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(min=0.1, help="How long to watch it; Ctrl-C ends it sooner.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="S", min=0.1, help="Duration; Ctrl-C ends it earlier.")
+    ] = None,
     category: Category = "unknown",
     as_json: Json = False,
 ) -> None:
-    """Record the block requests of your own disk (as root).
+    """Record the block requests of a disk, as root.
 
-    The device is only watched: nothing is written to it, and whatever runs on it goes on. Its trace holds where, when
-    and how much was read and written, by which program, and no data.
+    Nothing is written to the disk. The trace contains times, addresses, sizes and program names, but no data.
     """
     if workload is not None or recipe is not None or device is None:
         message = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cachezoo.cli.common import Json, hand_out, print_values, refuse_same
+from cachezoo.cli.common import Json, hand_out, print_values, refuse_same, shows
 from cachezoo.cli.options import pairs
 from cachezoo.cli.options import turn as parse_turn
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files, read_given, read_given_either
@@ -50,20 +50,20 @@ def _write(trace: "Either", output: Path) -> dict[str, Any]:
     return {**describe(trace, pages), "output": str(output)}
 
 
-@app.command("cut")
+@app.command("cut", cls=shows("trace cut trace.parquet -o hour.parquet --from 0 --to 3600"))
 def cut(
     trace: TracePath,
     output: Output,
-    start: Annotated[float | None, typer.Option("--from", help="Keep requests from this second on.")] = None,
-    stop: Annotated[float | None, typer.Option("--to", help="And before this second.")] = None,
-    first: Annotated[int | None, typer.Option("--first-row", help="Keep requests from this row on, from 0.")] = None,
-    last: Annotated[int | None, typer.Option("--last-row", help="And before this row.")] = None,
+    start: Annotated[float | None, typer.Option("--from", metavar="S", help="First second.")] = None,
+    stop: Annotated[float | None, typer.Option("--to", metavar="S", help="End before this second.")] = None,
+    first: Annotated[int | None, typer.Option("--first-row", metavar="N", help="First row, from 0.")] = None,
+    last: Annotated[int | None, typer.Option("--last-row", metavar="N", help="End before this row.")] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Keep a window of time, a range of rows, or what lies in both."""
+    """Cut out a time window, a range of rows, or both."""
     from cachezoo.traces.transforms import cut as run
 
     check_output([trace], output)
@@ -71,25 +71,24 @@ def cut(
     print_values(_write(part, output), as_json, f"cut from {trace.name}")
 
 
-@app.command("sample")
+@app.command("sample", cls=shows("trace sample trace.parquet -o small.parquet --rate 0.01"))
 def sample(
     trace: TracePath,
     output: Output,
-    rate: Annotated[float | None, typer.Option(help="Part of the blocks to keep, above 0 and at most 1.")] = None,
+    rate: Annotated[float | None, typer.Option(metavar="SHARE", help="Share of the blocks to keep.")] = None,
     accesses: Annotated[
-        int | None, typer.Option(min=1, help="Instead: halve the rate from 1 until at most so many accesses are kept.")
+        int | None, typer.Option(metavar="N", min=1, help="Or halve the rate until at most N accesses are kept.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, another choice of blocks.")] = 0,
-    block_bytes: Annotated[int, typer.Option(help="Unit of the choice, a multiple of 4096.")] = 65_536,
+    seed: Annotated[int, typer.Option(help="Choose other blocks.")] = 0,
+    block_bytes: Annotated[int, typer.Option(help="Block size, a multiple of 4096.")] = 65_536,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Keep all accesses to a part of the address space, chosen by a hash of the block (SHARDS).
+    """Keep a share of the blocks, chosen by hash (SHARDS).
 
-    The trace is read once, and what is kept of it is in memory. Of a trace of objects it is all accesses to a part of
-    the objects, chosen by a hash of the key.
+    Of an object trace it keeps objects. The sample must fit into memory.
     """
     from cachezoo.traces.objects import ObjectTrace
     from cachezoo.traces.read import read_sampled
@@ -116,19 +115,29 @@ def sample(
     print_values(_write(part, output), as_json, f"sampled from {trace.name}")
 
 
-@app.command("split")
+@app.command(
+    "split",
+    cls=shows(
+        "trace split trace.parquet -o parts --at 0.5",
+        "trace split trace.parquet -o parts --by volume",
+    ),
+)
 def split(
     trace: TracePath,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the parts.")],
-    at: Annotated[list[float] | None, typer.Option(help="A fraction of the requests, repeatable.")] = None,
-    at_second: Annotated[list[float] | None, typer.Option(help="Where to cut: a second, repeatable.")] = None,
-    by: Annotated[str | None, typer.Option(help="Or by volume, namespace, user, host or source.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the parts.")],
+    at: Annotated[
+        list[float] | None, typer.Option(metavar="SHARE", help="At this fraction of the requests; repeatable.")
+    ] = None,
+    at_second: Annotated[list[float] | None, typer.Option(metavar="S", help="At this second; repeatable.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="By volume, namespace, user, host or source.")
+    ] = None,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Split a trace into parts in time, or by one of its columns."""
+    """Split a trace in time, or by a column."""
     from cachezoo.traces.transforms import split as in_time
     from cachezoo.traces.transforms import split_by
 
@@ -152,24 +161,26 @@ def split(
         print_values({row["output"]: f"{row['requests']:,} requests" for row in rows}, False, f"split {trace.name}")
 
 
-@app.command("merge")
+@app.command("merge", cls=shows("trace merge web.parquet mail.parquet -o mixture.parquet"))
 def merge(
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", parser=located, help="Two or more traces.")],
     output: Output,
-    share: Annotated[list[float] | None, typer.Option(help="Weight of each trace's requests, in their order.")] = None,
-    turn: Annotated[
-        list[str] | None, typer.Option(metavar="NAME[=N|=Ns]", help="Instead in turns: N requests or N seconds.")
+    share: Annotated[
+        list[float] | None, typer.Option(metavar="X", help="Weight of each trace, in order; repeatable.")
     ] = None,
-    periods: Annotated[int, typer.Option(min=1, help="How many times the turns are gone through.")] = 1,
+    turn: Annotated[
+        list[str] | None, typer.Option(metavar="NAME[=N|=Ns]", help="Take turns of N requests or N seconds.")
+    ] = None,
+    periods: Annotated[int, typer.Option(metavar="N", min=1, help="Repetitions of the turns.")] = 1,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Merge traces as concurrent streams, or let them take turns; `source` keeps where each request comes from.
+    """Merge traces, concurrently or in turns.
 
-    Without --share every request stays at its traced time; with it the traces are cut and their clocks stretched so
-    that the shares hold and all end together. A trace's NAME is its id, which `cachezoo trace info` shows.
+    Without --share, requests keep their times; with it, traces are cut and stretched to end together. NAME is the id
+    of `trace info`; the column `source` names each request's trace.
     """
     from cachezoo.traces.mixing import in_turns, interleave, sources
 
@@ -187,23 +198,23 @@ def merge(
     print_values({**_write(mixture, output), **counts}, as_json, f"merged {len(given)} traces")
 
 
-@app.command("anonymise")
+@app.command("anonymise", cls=shows("trace anonymise trace.parquet -o anonymous.parquet"))
 def anonymise(
     trace: TracePath,
     output: Output,
     key: Annotated[
-        Path | None, typer.Option(help="A file with a secret, 16 bytes or more; default: one that is forgotten again.")
+        Path | None, typer.Option(metavar="FILE", help="Secret of 16 bytes or more; default random, not kept.")
     ] = None,
-    name: Annotated[str, typer.Option("--id", help="Name to record.")] = "anonymous",
+    name: Annotated[str, typer.Option("--id", metavar="NAME", help="Name of the new trace.")] = "anonymous",
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Take names and places out of a trace, so that it can be handed on; a cache does on it what it did.
+    """Remove names and addresses, without changing what caches do.
 
-    Volumes, programs, users and hosts get pseudonyms, and regions of 1 MiB another order, by the key. Times, sizes and
-    operations stay: docs/anonymise.md says what they reveal.
+    Volumes, programs, users and hosts get pseudonyms; regions of 1 MiB are reordered. Times, sizes and operations stay:
+    docs/anonymise.md says what they reveal.
     """
     from cachezoo.traces.anonymous import REGION_BYTES, anonymous, drawn_key, read_key
 
@@ -214,42 +225,39 @@ def anonymise(
     print_values({**_write(found.trace, output), **longest}, as_json, f"anonymised {trace.name}")
 
 
-@app.command("synth")
+@app.command("synth", cls=shows("trace synth trace.parquet -o like.parquet --scale 2"))
 def synth(
     output: Output,
     trace: Annotated[
         Path | None,
         typer.Argument(
             metavar="[TRACE]",
-            help="The trace to be like; without it, --model is read. `tectonic`: Meta's clusters, as published.",
+            help="Trace to imitate, or tectonic: Meta's clusters as published; default --model.",
         ),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Write the statistics here (JSON); without TRACE, read them from here.")
+        Path | None, typer.Option(metavar="FILE", help="Statistics (JSON): written, or read without TRACE.")
     ] = None,
     requests: Annotated[
-        int | None, typer.Option(min=2, max=2**30, help="How many; default as many as TRACE, of tectonic 10 million.")
+        int | None, typer.Option(metavar="N", min=2, max=2**30, help="Default as TRACE; of tectonic 10 million.")
     ] = None,
     duration: Annotated[
-        float | None, typer.Option(min=0.0, max=1e9, help="Seconds; default as long as TRACE, of tectonic a week.")
+        float | None, typer.Option(metavar="S", min=0.0, max=1e9, help="Default as TRACE; of tectonic a week.")
     ] = None,
-    scale: Annotated[
-        float, typer.Option(min=1e-3, max=1e3, help="Times as many requests over times as many pages.")
-    ] = 1.0,
+    scale: Annotated[float, typer.Option(metavar="X", min=1e-3, max=1e3, help="X times the requests and pages.")] = 1.0,
     overwrite: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Stay within so much space, as a drive in use: what is new takes the place of what was used longest "
-            "ago. `100%` is all pages of TRACE.",
+            help="Space limit (100%: all pages of TRACE): new pages replace the least recently used.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Another seed, another trace of the same statistics.")] = 0,
+    seed: Annotated[int, typer.Option(help="Draw another trace.")] = 0,
     fmt: FormatName = "auto",
     option: FormatOptions = None,
     as_json: Json = False,
 ) -> None:
-    """Draw a trace that is like another, for load tests: no address, name or time of it is kept."""
+    """Generate a trace with another's statistics, but no addresses, names or times of it."""
     from cachezoo.synth.compare import compare, statistics
     from cachezoo.synth.generate import synthetic
     from cachezoo.synth.model import load_model, save_model

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs
+from cachezoo.cli.common import AllFiles, Json, TableFiles, hand_out, outputs, shows
 from cachezoo.cli.options import RANGES, in_bytes, over_provisioning, stream_counts, victims
 from cachezoo.cli.reading import Columns, FormatName, FormatOptions, given_files
 from cachezoo.cli.runs import Policies, TracePath, known
@@ -25,18 +25,28 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 SEED = 0
-Shares = Annotated[str, typer.Option("--op", help="Shares of flash without an address, with commas.")]
+Shares = Annotated[str, typer.Option("--op", metavar="SHARE,…", help="Over-provisioning.")]
+EXPLAINED = "recommend --only wear"  # in whose help these options are
+Streams = Annotated[str, typer.Option(metavar="N,…", help="Numbers of streams.", rich_help_panel=EXPLAINED)]
 Cycles = Annotated[
     int | None,
     typer.Option(
         min=RANGES["cycles"].least,
         max=RANGES["cycles"].most,
-        help="Parts that one trace is cut into; default 3. The last counts.",
+        metavar="N",
+        help="Cycles of one trace; default 3.",
+        rich_help_panel=EXPLAINED,
     ),
 ]
 Endurance = Annotated[
     int,
-    typer.Option(min=RANGES["endurance"].least, max=RANGES["endurance"].most, help="Erases that a block endures."),
+    typer.Option(
+        metavar="N",
+        min=RANGES["endurance"].least,
+        max=RANGES["endurance"].most,
+        help="Erases per block.",
+        rich_help_panel=EXPLAINED,
+    ),
 ]
 COLUMNS = [
     "placement",
@@ -63,52 +73,51 @@ CACHE_COLUMNS = [
 ]
 
 
-@app.command()
+@app.command(
+    cls=shows(
+        "recommend --only wear trace.parquet -o wear.svg", "recommend --only wear mon.parquet tue.parquet --streams 8"
+    )
+)
 def wear(
     trace: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="TRACE…", parser=located, help="One is cut into cycles; several are successive cycles of one drive."
-        ),
+        typer.Argument(metavar="TRACE…", parser=located, help="One, to be cut into cycles, or one for each cycle."),
     ],
-    by: Annotated[
+    placement: Annotated[
         str,
-        typer.Option(
-            help="Placements with commas, see docs/wear.md; fios:FC places by named features, not by FIOS's choice."
-        ),
+        typer.Option(metavar="PLACEMENT,…", help="See docs/wear.md; fios:FC uses the named features of FIOS."),
     ] = "legacy,equal,fios,autostream,sepbit,lifetime,oracle",
-    streams: Annotated[str, typer.Option(help="Numbers of streams, with commas.")] = "1,4,16",
+    streams: Streams = "1,4,16",
     op: Shares = "11%",
     cycles: Cycles = None,
-    bundle: Annotated[Path | None, typer.Option(help="A streams bundle, as a further placement.")] = None,
+    bundle: Annotated[Path | None, typer.Option(metavar="BUNDLE", help="Streams bundle, as another placement.")] = None,
     ssd: Annotated[
-        str | None, typer.Option(help="The drive, such as 10GiB; at most 1TiB. Default: as large as what is written.")
+        str | None,
+        typer.Option(metavar="SIZE", help="Capacity, at most 1TiB; default what is written."),
     ] = None,
     endurance: Endurance = 3000,
     victim: Annotated[
         str,
         typer.Option(
-            help="Which block the drive erases, with commas: greedy, wear, cost-benefit, cost-age-times, d-choices, "
-            "windowed, fifo. The answer is for each."
+            metavar="VICTIM,…",
+            help="Blocks to erase: greedy, wear, cost-benefit, cost-age-times, d-choices, windowed, fifo.",
         ),
     ] = "greedy,cost-benefit",
     copies: Annotated[
         Literal["keep", "shared", "apart"],
         typer.Option(
-            help="Where the drive copies valid pages to: the open block of their stream (keep), a block of their own "
-            "for all streams (shared; FDP's initially isolated handles), or for each (apart; persistently isolated)."
+            help="Valid pages move to their stream's block (keep), one for all streams (shared: FDP initially "
+            "isolated) or one for each (apart: persistently isolated)."
         ),
     ] = "keep",
-    unit: Annotated[
-        str, typer.Option(help="What is erased at once, such as 512KiB, or a reclaim unit of 64MiB; at most 1GiB.")
-    ] = "512KiB",
+    unit: Annotated[str, typer.Option(metavar="SIZE", help="Erase block or reclaim unit, at most 1GiB.")] = "512KiB",
     trims: Annotated[
         bool,
-        typer.Option(help="Whether the drive heeds discards, in traces that have any: what is given up is garbage."),
+        typer.Option(help="Discarded pages become garbage."),
     ] = True,
     free: Annotated[
         int,
-        typer.Option(min=RANGES["free"].least, max=RANGES["free"].most, help="Blocks that the drive keeps free."),
+        typer.Option(metavar="N", min=RANGES["free"].least, max=RANGES["free"].most, help="Blocks kept free."),
     ] = 8,
     output: AllFiles = None,
     fmt: FormatName = "auto",
@@ -116,11 +125,9 @@ def wear(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Does it pay to use streams here? What a flash drive writes and erases for a trace's writes, by placement.
+    """Predict flash writes and erases of a drive, with and without streams.
 
-    A page-mapped drive as large as what is written is filled once, lives through the cycles, and the last one counts.
-    What learns, learns on a cycle and serves the next; other placements are tuned on the cycle before the last. A trace
-    of more than 50 million page accesses is read whole, in memory by its distinct pages, and without fios.
+    The drive is filled once and replays all cycles; the last one counts. Models learn on one cycle for the next.
     """
     from cachezoo.console import progress
     from cachezoo.questions.wear.long import written_by
@@ -129,7 +136,7 @@ def wear(
     from cachezoo.questions.wear.verdict import values
 
     files = outputs(output, ("plot", "csv", "json"), trace)
-    options = options_of(by, streams, op, endurance, ssd, bundle is not None)
+    options = options_of(placement, streams, op, endurance, ssd, bundle is not None)
     drive = drive_of(options.drive, unit, free, copies).model_copy(update={"trims": trims})
     options = replace(options, victims=victims(victim), drive=drive)
     learned = None if bundle is None else dictionary_of(bundle)
@@ -169,7 +176,7 @@ def drive_of(drive: "Drive", unit: str, free: int, copies: "Copies") -> "Drive":
 
 
 def options_of(
-    by: str, streams: str, op: str, endurance: int, ssd: str | None = None, bundle: bool = False
+    placement: str, streams: str, op: str, endurance: int, ssd: str | None = None, bundle: bool = False
 ) -> "WearOptions":
     """What the options say.
 
@@ -181,7 +188,7 @@ def options_of(
     from cachezoo.sizes import PAGE_BYTES
 
     return WearOptions(
-        by=parse_by(by, bundle),
+        by=parse_by(placement, bundle),
         streams=stream_counts(streams),
         over_provisioning=over_provisioning(op),
         drive=Drive(
@@ -191,17 +198,18 @@ def options_of(
     )
 
 
-@app.command("cache-wear")
+@app.command(
+    "cache-wear",
+    cls=shows("recommend --only cache-wear trace.parquet --policy lru --policy rejectx --size 30%"),
+)
 def cache_wear(
     trace: TracePath,
     policy: Policies = None,
-    size: Annotated[
-        str, typer.Option(help="Of the cache: 64MiB, 10% of the trace's distinct pages, or 4096p.")
-    ] = "10%",
-    by: Annotated[
-        str, typer.Option(help="Placements with commas that learn nothing before, see docs/wear.md.")
+    size: Annotated[str, typer.Option(metavar="SIZE", help="64MiB, 10% (of distinct pages) or 4096p.")] = "10%",
+    placement: Annotated[
+        str, typer.Option(metavar="PLACEMENT,…", help="Those without training; see docs/wear.md.")
     ] = "legacy",
-    streams: Annotated[str, typer.Option(help="Numbers of streams, with commas.")] = "1,4,16",
+    streams: Streams = "1,4,16",
     op: Shares = "7%,11%,28%",
     cycles: Cycles = None,
     endurance: Endurance = 3000,
@@ -211,9 +219,9 @@ def cache_wear(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """What a page cache's admission wears out: pages written to its SSD, write amplification and erases, by policy.
+    """Predict SSD writes and erases of a page cache.
 
-    The SSD is as large as the cache; a page takes the slot of the page that it evicts.
+    The SSD is as large as the cache; a page takes the slot of the evicted one.
     """
     from cachezoo.console import progress
     from cachezoo.policies.long import LongSimulator
@@ -227,7 +235,7 @@ def cache_wear(
     from cachezoo.traces.pages import expand_pages
     from cachezoo.traces.read import read_files
 
-    options = options_of(by, streams, op, endurance)
+    options = options_of(placement, streams, op, endurance)
     check_cache(options)
     ids, cache_size = known(policy or ["lru"]), Size.parse(size)
     files = outputs(output, ("csv", "json"), [trace])
@@ -293,7 +301,7 @@ def dictionary_of(path: Path) -> "Dictionary":
         raise ConfigError(f"{path}: a {found.kind} bundle says nothing of streams; give one of kind streams")
     if FILE not in found.files:
         raise ConfigError(
-            f"{path}: it places by lifetime and has no dictionary; --by lifetime fits one on these cycles"
+            f"{path}: it places by lifetime and has no dictionary; --placement lifetime fits one on these cycles"
         )
     return Dictionary.from_bytes(found.files[FILE], str(path))
 

@@ -113,7 +113,7 @@ def oracle(
     """What is written together with what dies with it, by the true lifetimes, which no drive can know.
 
     It measures how much there is to gain, and is no strict bound: of the rules `both` is the best, or close to it, on
-    the traces that docs/wear.md names.
+    the captured traces.
 
     Args:
         writes: of all cycles; what they do not overwrite lives for ever, and goes to the last stream.

@@ -4,7 +4,7 @@ An expert is any composition: an eviction with its admission and their values. I
 outcomes and victims are simulated first, a span of the stream at a time, and the follower is computed from them; see
 `cachezoo.kernels.follow` for what it does, ADR 17 for why. A sampled shadow serves the accesses to some pages alone and
 only measures: the leader's cache is then run in full, and a new leader's is built up from what was asked lately
-(`cachezoo.policies.following`; ADR 21).
+(`cachezoo.policies.following`).
 """
 
 from bisect import bisect_right
@@ -28,7 +28,7 @@ EXPERTS = "experts"
 MOST_EXPERTS = kernel.MOST_EXPERTS
 SPAN = 2**16  # accesses at least for which the experts' outcomes and victims are in memory
 SAMPLED_SPAN = 2**12  # the same of sampled shadows; what the old leader served past a change is thrown away
-LEAST_SHADOW = 64  # pages of a sampled shadow; smaller ones say little (docs/experiments.md)
+LEAST_SHADOW = 64  # pages of a sampled shadow; smaller ones say little
 SEEDS = 2**31 - 2
 
 
@@ -55,7 +55,7 @@ FOLLOW = Follower(
     ),
     "follow(experts=A|B|...)[+prefetch]",
 )  # fmt: skip
-# They and the values above were chosen on the captured train and validation traces; see docs/experiments.md.
+# They and the values above were chosen on the captured train and validation traces: `benchmarks/following.py`.
 DEFAULT_EXPERTS = ("s3fifo", "lirs", "lfu", "azor", "reca", "hystor", "twoq", "lru")
 
 

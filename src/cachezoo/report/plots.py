@@ -13,44 +13,33 @@ from cachezoo.report.gather import Category, Sources, TraceFacts, flash_policies
 from cachezoo.report.sections import report_sections
 from cachezoo.report.verdict import page_models
 from cachezoo.show import plots as names
-from cachezoo.show.drawing import svg
+from cachezoo.show.drawing import few_sizes, svg
 from cachezoo.show.formats import number, percent, words
+from cachezoo.show.palette import colour_of, look_of
 from cachezoo.show.section import Drawing, Figure
 from cachezoo.show.style import (
     BLACK,
     BLUE,
-    GREEN,
     GREY,
-    LIGHT,
     LINE_COLOURS,
     LINES,
-    PINK,
-    SKY,
+    PANEL,
     VERMILION,
     WIDTH,
     panels,
     save,
     settings,
 )
-from cachezoo.sizes import PAGE_BYTES, human, size_ticks
+from cachezoo.sizes import PAGE_BYTES, human
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 Json = Mapping[str, Any]
-COLOURS = {
-    "caching": BLUE, "admission": VERMILION, "baleen": VERMILION, "workload": GREEN, "reuse": GREEN,
-    "lru": SKY, "rejectx": PINK, "opt": BLACK, "belady_bypass": BLACK,
-}  # fmt: skip
 WITHOUT = "_no_prefetch"
 MANY = 10_000  # ticks from here on are written in thousands
 TIME_UNITS = ((172_800, 86_400, "days"), (14_400, 3_600, "hours"), (900, 60, "minutes"), (0, 1, "seconds"))
-
-
-def colour_of(policy: str, kind: str = "") -> str:
-    """A policy's colour: its own, its model kind's, or that of all other policies of its kind."""
-    return COLOURS.get(policy) or COLOURS.get(policy.split(".")[0]) or (LIGHT if kind == "bound" else GREY)
 
 
 def _fixed_canvas(
@@ -94,7 +83,9 @@ def trace_figure(facts: TraceFacts, capacity_fraction: float, folder: Path) -> F
     ticks = [100 * share for share in facts.capacities]
     for policy, ratios in facts.hit_ratios.items():
         label = "optimum" if policy == "belady_bypass" else policy
-        reuse.plot(ticks, [100 * ratio for ratio in ratios], "o-", color=colour_of(policy), label=label, ms=3)
+        colour, line, marker = look_of(policy)
+        ratios_drawn = [100 * ratio for ratio in ratios]
+        reuse.plot(ticks, ratios_drawn, color=colour, ls=line, marker=marker, label=label, ms=3)
     reuse.axvline(100 * capacity_fraction, color=GREY, lw=1, ls=":")
     reuse.set_xscale("log")
     reuse.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -136,9 +127,10 @@ def _bars(
         if interval is not None:
             axes.plot(interval, [y, y], color=BLACK, lw=1)
             reach = max(value, interval[1])
-        axes.text(reach + 0.015 * most, y, number(value, digits), va="center", fontsize=7.5)
+        axes.text(reach + 0.015 * most, y, number(value, digits), va="center", fontsize=8)
     axes.set_yticks(at, labels)
     axes.set_xlim(0, 1.17 * most)
+    axes.set_ylim(-0.7, len(values) - 0.3)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.set(xlabel=unit, title=title)
@@ -168,8 +160,8 @@ def policies_figure(category: Category, folder: Path) -> Figure | None:
     alt = f"Bars of hit ratio, mean response time and SSD writes of every policy on {words(list(tests))}, as tabled."
     caption = (
         f"{category.name}: every policy at the same cache size and warm-up, most hits first; lines are 90 % intervals. "
-        "Blue, vermilion and green: models; grey, light blue (lru) and pink (rejectx): classics; black and light grey: "
-        "bounds that know the future."
+        "Blue: models of the zoo; black and light grey: bounds that know the future; the others have the colour of "
+        "their family, LRU light blue."
     )
     return Figure(file, alt, caption)
 
@@ -217,7 +209,7 @@ def model_figure(model: Model, folder: Path) -> Figure | None:
     for name in shown:
         axis = free.pop(0)
         pairs = sorted((row["threshold"], row[name]) for row in steps)
-        axis.plot(*zip(*pairs, strict=True), "o-", color=colour_of(model.id), ms=3)
+        axis.plot(*zip(*pairs, strict=True), "o-", color=colour_of(model.id, "model"), ms=3)
         if isinstance(threshold, int | float):
             axis.axvline(threshold, color=GREY, ls=":", lw=1)
         axis.set(xlabel="threshold", ylabel=TRADED.get(name, name.replace("_", " ")), title="on validation")
@@ -279,7 +271,7 @@ def _learning_panel(axes: "Axes", model: Model) -> None:
         marker, label = "o" if len(pairs) <= 20 else "", name.replace("_", " ")
         axes.plot(steps, shown, color=colour, ls=LINES[place % len(LINES)], marker=marker, ms=3, label=label)
     axes.set(xlabel="epoch or round", ylabel="loss, of its first" if several else "loss", title="training")
-    axes.legend(fontsize=6.5 if several else 7.5)
+    axes.legend(fontsize=8)
 
 
 def _learnt(model: Model) -> str:
@@ -291,8 +283,8 @@ def _learnt(model: Model) -> str:
     return f"After {max(step for step, _ in last.values())} steps {ends}."
 
 
-PANEL_INCHES, HEIGHT_INCHES = 4.9, 2.4
-NAMES = {"lru": ("LRU", SKY), "belady_bypass": ("optimum", BLACK)}
+HEIGHT_INCHES = 3.4
+NAMES = {"lru": "LRU", "belady_bypass": "optimum"}
 
 
 def size_drawing(sources: Sources, category: Category, cases: Sequence[InPage]) -> Drawing | None:
@@ -308,16 +300,17 @@ def size_drawing(sources: Sources, category: Category, cases: Sequence[InPage]) 
     found = [(case, facts) for case in cases if (facts := sources.trace(case.trace)) is not None and facts.hit_ratios]
     if not found:
         return None
-    with settings():
-        canvas = Figure(figsize=(PANEL_INCHES * len(found), HEIGHT_INCHES), layout="constrained")
-        axes = canvas.subplots(1, len(found), squeeze=False, sharey=True)[0]
-        for axis, (case, facts) in zip(axes, found, strict=True):
+    with settings(narrow=True):
+        canvases = [Figure(figsize=(PANEL, HEIGHT_INCHES), layout="constrained") for _ in found]
+        panels = [canvas.subplots() for canvas in canvases]
+        for axis, (case, facts) in zip(panels, found, strict=True):
             _panel(axis, sources, category, case, facts)
-        axes[0].set_ylabel("page hit ratio, %")
-        axes[0].set_ylim(bottom=0)
-        handles, labels = axes[0].get_legend_handles_labels()
-        canvas.legend(handles, labels, loc="outside lower center", ncols=3 if len(found) == 1 else 5, fontsize=8)
-        drawn = svg(canvas)
+        top = max(axis.get_ylim()[1] for axis in panels)
+        for axis, canvas in zip(panels, canvases, strict=True):
+            axis.set_ylabel("page hit ratio, %")
+            axis.set_ylim(0, top)
+            canvas.legend(loc="outside lower center", ncols=2, columnspacing=1.0, handlelength=1.5)
+        drawn = svg(canvases)
     traces = words([case.trace for case, _ in found])
     alt = f"Page hit ratio over cache size on {traces}. {' '.join(_told(case, facts) for case, facts in found)}"
     caption = f"Hit ratio over cache size on {traces}; dotted: the size that was compared. Bars: 90 % interval."
@@ -328,17 +321,19 @@ def _panel(axis: "Axes", sources: Sources, category: Category, case: InPage, fac
     footprint = facts.figures["working_set_bytes"]
     across = [share * footprint for share in facts.capacities]
     for policy, ratios in facts.hit_ratios.items():
-        label, colour = NAMES.get(policy, (policy, GREY))
-        axis.plot(across, [100 * ratio for ratio in ratios], color=colour, label=label, lw=1.3)
+        look = look_of(policy)
+        label = NAMES.get(policy, policy)
+        axis.plot(across, [100 * ratio for ratio in ratios], color=look.colour, ls=look.line, label=label, lw=1.3)
     trace = category.page.traces[case.trace] if category.page is not None else None
     for model in page_models(sources, category):
         row = trace.row(model.id) if trace is not None else None
         if trace is not None and row is not None:
             at, low, high = trace.capacity * PAGE_BYTES, *(100 * end for end in row.hit_ratio_interval)
-            axis.plot(at, 100 * row.hit_ratio, "^", color=colour_of(model.id), ms=5, label=model.id)
-            axis.plot([at, at], [low, high], color=colour_of(model.id), lw=1)
+            look = look_of(model.id, "model")
+            axis.plot(at, 100 * row.hit_ratio, look.marker, color=look.colour, ms=5, label=model.id)
+            axis.plot([at, at], [low, high], color=look.colour, lw=1)
     axis.axvline(sources.capacity_fraction * footprint, color=GREY, lw=1, ls=":")
-    size_ticks(axis)
+    few_sizes(axis)
     axis.set(xlabel="cache size", title=case.trace + (", unseen program" if case.unseen else ""))
 
 
@@ -346,7 +341,7 @@ def _told(case: InPage, facts: TraceFacts) -> str:
     footprint = facts.figures["working_set_bytes"]
     said = []
     for policy, ratios in facts.hit_ratios.items():
-        name, _ = NAMES.get(policy, (policy, ""))
+        name = NAMES.get(policy, policy)
         low, high = percent(ratios[0], 0), percent(ratios[-1], 0)
         said.append(f"{name} from {low} at {human(facts.capacities[0] * footprint)} to {high} at "
                     f"{human(facts.capacities[-1] * footprint)}")  # fmt: skip

@@ -1,8 +1,8 @@
-"""Share or split, on the report's page: no system's section, as nothing is trained (ADR 41)."""
+"""Share or split, on the report's page: no system's section, as nothing is trained (ADR 14)."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cachezoo.questions.share.columns import FOLDER, STATIC, ShareMetrics, ShareMix, Timeline
 from cachezoo.questions.share.table import (
@@ -21,6 +21,7 @@ from cachezoo.questions.share.table import (
 )
 from cachezoo.settings.share import EQUAL
 from cachezoo.show.formats import number, percent, words
+from cachezoo.show.palette import SHARINGS
 from cachezoo.show.section import Choice, Figure, Section
 from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, panels, save
 from cachezoo.sizes import human
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 
 TITLE = "Share or split?"
 BARS, TIME = f"{FOLDER}.bars.png", f"{FOLDER}.time.png"
-COLOURS = {
-    "equal": GREY, "shared_lru": SKY, "shared": AMBER, "learned": PINK, "ucp": GREEN, "gvpa": VERMILION,
-    "gvpa_cost": BLUE,
-}  # fmt: skip
 APPS = (BLUE, VERMILION, GREEN, AMBER, SKY, PINK, GREY, BLACK)
 HOW = (
     "Applications that run at the same time, each a captured trace, use one cache. Every way to share it chose its "
@@ -129,7 +126,7 @@ def bars_figure(metrics: ShareMetrics, folder: Path) -> Figure:
     _size_panel(axes[1][0], mix, sizes, families, "hit_ratio")
     _slow_panel(axes[2][0], mix, middle, families)
     handles, labels = axes[0][0].get_legend_handles_labels()
-    canvas.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
+    canvas.legend(handles, labels, loc="outside upper center", ncols=4)
     save(canvas, folder, BARS)
     rows = [row for size in sizes if (row := mix.row(size, metrics.advised or "")) is not None]
     advised = words([f"{number(row.transfers, 3)} pages at {percent(row.size, 0)} of the data" for row in rows])
@@ -148,12 +145,17 @@ def _places(families: Sequence[str]) -> list[float]:
     return [0.84 * ((place + 0.5) / len(families) - 0.5) for place in range(len(families))]
 
 
+def _face(family: str) -> dict[str, Any]:
+    """How a family's bars look."""
+    colour, hatch = SHARINGS.get(family, (LIGHT, ""))
+    return {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+
+
 def _size_panel(axis: "Axes", mix: ShareMix, sizes: Sequence[float], families: Sequence[str], what: str) -> None:
     width = 0.84 / len(families)
     for family, shift in zip(families, _places(families), strict=True):
         rows = [(at, row) for at, size in enumerate(sizes) if (row := mix.row(size, family)) is not None]
-        colour = COLOURS.get(family, LIGHT)
-        axis.bar([at + shift for at, _ in rows], [getattr(row, what) for _, row in rows], width, color=colour,
+        axis.bar([at + shift for at, _ in rows], [getattr(row, what) for _, row in rows], width, **_face(family),
                  label=name_of(family))  # fmt: skip
         for at, row in rows:
             ends = row.transfers_interval if what == "transfers" else row.hit_interval
@@ -177,7 +179,7 @@ def _slow_panel(axis: "Axes", mix: ShareMix, size: float, families: Sequence[str
         row = mix.row(size, family)
         if row is not None:
             heights = [row.apps[key].slowdown if key in row.apps else float("nan") for key in keys]
-            axis.bar([at + shift for at in range(len(keys))], heights, width, color=COLOURS.get(family, LIGHT))
+            axis.bar([at + shift for at in range(len(keys))], heights, width, **_face(family))
     axis.axhline(1.0, color=BLACK, lw=0.8)
     axis.set_xticks(range(len(keys)), keys)
     axis.set(ylabel="slowdown")
@@ -194,7 +196,7 @@ def time_figure(metrics: ShareMetrics, folder: Path) -> Figure | None:
         _time_panel(axis, mix, line)
     axes[0][0].set_ylabel("part of the cache")
     handles, labels = axes[0][0].get_legend_handles_labels()
-    canvas.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
+    canvas.legend(handles, labels, loc="outside upper center", ncols=4)
     save(canvas, folder, TIME)
     family = name_of(mix.timelines[0].family)
     last = mix.timelines[-1]

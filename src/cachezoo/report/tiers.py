@@ -1,10 +1,10 @@
-"""What to buy, on the report's page: no system's section, as nothing is trained (ADR 38)."""
+"""What to buy, on the report's page: no system's section, as nothing is trained (ADR 14)."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cachezoo.questions.tiers.columns import FOLDER, HCA, L2ARC, RAM, ZOO, TiersMetrics
+from cachezoo.questions.tiers.columns import FOLDER, HCA, L2ARC, RAM, TiersMetrics
 from cachezoo.questions.tiers.table import (
     NAMES,
     Advised,
@@ -19,8 +19,9 @@ from cachezoo.questions.tiers.table import (
     summary_table,
 )
 from cachezoo.show.formats import latency, money, percent, words
+from cachezoo.show.palette import HIERARCHIES, Look
 from cachezoo.show.section import Figure, Section
-from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, panels, save
+from cachezoo.show.style import BLACK, PINK, panels, save
 from cachezoo.zoo.base import ReportSection
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from cachezoo.report.gather import Sources
 
 TITLE = "What to buy: RAM, an SSD, or both?"
-COLOURS = {RAM: GREY, "inclusive": SKY, "promotion": AMBER, L2ARC: VERMILION, HCA: GREEN, ZOO: BLUE}
-MARKS = {RAM: "s", "inclusive": "v", "promotion": "D", L2ARC: "^", HCA: "P", ZOO: "o"}
 BEGIN = (
     "Each way to spend the same money on RAM and SSD in front of the disk chose its sizes and policies on the "
     "validation trace; here is what the best of them does on test traces. Times are modelled, waiting included: as "
@@ -136,7 +135,7 @@ def front_figure(metrics: TiersMetrics, folder: Path) -> Figure | None:
         _front_panel(axis, metrics, key)
     axes[0][0].set_ylabel("mean time of a page read")
     handles, labels = axes[0][0].get_legend_handles_labels()
-    canvas.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
+    canvas.legend(handles, labels, loc="outside upper center", ncols=4)
     file = front_plot(metrics.category)
     save(canvas, folder, file)
     advice = words([f"{one.key} {latency(one.row.amat_us)}" for one in advised({metrics.category: metrics})])
@@ -161,8 +160,8 @@ def _front_panel(axis: "Axes", metrics: TiersMetrics, key: str) -> None:
         shift = 1.02 ** (place - (len(families) - 1) / 2)
         usd = [budgets[row.budget].usd * shift for row in rows]
         times = [row.amat_us / 1000 for row in rows]
-        colour = COLOURS.get(family, PINK)
-        axis.plot(usd, times, color=colour, marker=MARKS.get(family, "x"), ms=4, lw=1.2, label=name_of(family))
+        colour, line, mark = HIERARCHIES.get(family, Look(PINK, marker="x"))
+        axis.plot(usd, times, color=colour, ls=line, marker=mark, ms=4, lw=1.2, label=name_of(family))
         for at, row in zip(usd, rows, strict=True):
             axis.plot([at, at], [end / 1000 for end in row.amat_interval], color=colour, lw=0.8)
             if row.budget == metrics.advised and budgets[row.budget].best == family:

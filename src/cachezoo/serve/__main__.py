@@ -11,17 +11,17 @@ from cachezoo.serve.options import OPTIONS, settings
 from cachezoo.serve.words import ServeError
 
 COMMANDS = ("status", "stop", "reload", "attach")
-START_HELP = "Serve a disk with a cache on an SSD before it, until Ctrl-C or serve stop."
+START_HELP = "Serve a disk through a cache on an SSD, until Ctrl-C or stop."
 HELP = {
-    "status": "Report hits, times, SSD writes and faults of a served disk.",
-    "stop": "Stop serving: what is written reaches the disk first. Status 1 where not all of it does.",
-    "reload": "Change the policy while clients go on; not in mode back.",
-    "attach": "Go on with another SSD, after one has failed, while clients go on; not in mode back.",
+    "status": "Show hits, times, SSD writes and faults.",
+    "stop": "Write everything to the disk and stop; status 1 if that fails.",
+    "reload": "Change the policy without stopping; not in mode back.",
+    "attach": "Replace a failed SSD without stopping; not in mode back.",
 }
-CONFIG_HELP = "Read these options from a file; options given here override it."
-OPTION_HELP = "An option of the filter, cz-KEY=VALUE; repeatable."
-CHECK_HELP = "Check all, print what would run, and end."
-BACKGROUND_HELP = "Return as soon as it serves, and go on after the terminal is closed. Without it Ctrl-C ends it."
+CONFIG_HELP = "File with these options."
+OPTION_HELP = "Filter option; repeatable."
+CHECK_HELP = "Only check and print what would run."
+BACKGROUND_HELP = "Return once it serves."
 JSON_HELP = "Print JSON."
 
 
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     """The grammar of the command; words that are no command are those of a start."""
     also = f"Also: cachezoo-serve {'|'.join(COMMANDS)} [NAME]; each has --help."
     top = argparse.ArgumentParser(prog="cachezoo-serve", description=START_HELP, epilog=also, allow_abbrev=False)
-    top.add_argument("disk", metavar="DISK", nargs="?", help="Block device or file that is cached.")
+    top.add_argument("disk", metavar="DISK", nargs="?", help="Block device or file to cache.")
     for name, option in OPTIONS.items():
         top.add_argument(f"--{name}", metavar=option.metavar, help=option.help.replace("%", "%%"))
     top.add_argument("--config", metavar="FILE", help=CONFIG_HELP)
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _later(command: str) -> argparse.ArgumentParser:
     own = argparse.ArgumentParser(prog=f"cachezoo-serve {command}", description=HELP[command], allow_abbrev=False)
-    own.add_argument("name", metavar="NAME", nargs="?", help="What is served; the only one where it is left out.")
+    own.add_argument("name", metavar="NAME", nargs="?", help="Served disk; default the only one.")
     wanted = {"reload": ("policy", "promise"), "attach": ("ssd", "size", "format", "label")}.get(command, ())
     for name in wanted:
         option = OPTIONS[name]

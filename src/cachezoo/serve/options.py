@@ -62,19 +62,19 @@ class Option:
 
 
 OPTIONS: dict[str, Option] = {
-    "ssd": Option("DEV", "Block device or file of the cache, of this one disk."),
-    "size": Option("SIZE", "Bytes of cached data on it: 64G, 64GiB or 64GB.", words.n_bytes),
-    "policy": Option("POLICY", "Text as s3fifo or rejectx(x=1)+lirs, or a bundle: its id, folder or .zip [lru]."),
-    "mode": Option("MODE", "Writes go around the cache, through it, or back: to the disk later [around].", _mode),
-    "write-rate": Option("RATE", "The most to be written to the SSD, as 20MB/s or 1.5TB/day.", words.rate),
-    "promise": Option("SHARE", "The hits that were promised, as 50%; shown with what is measured.", words.share),
-    "metrics": Option("[HOST:]PORT", "Serve metrics by HTTP, to this machine alone unless a host is named.", _listen),
-    "metrics-file": Option("FILE", "Write the metrics into a file for node_exporter, FILE.prom."),
-    "name": Option("NAME", "What status, stop, reload and attach call it [the disk's].", words.name),
-    "label": Option("FILE", "A small file off the SSD, of this disk alone: the cache outlasts kills and crashes."),
-    "format": Option("NAME", "Overwrite what is on the SSD; the refusal says its NAME."),
-    "attach": Option("HOW", "auto, no, or the block device to attach, as /dev/nbd0 [auto].", _attach),
-    "filter": Option("FILE", "The filter, nbdkit-cachezoo-filter.so [looked for]."),
+    "ssd": Option("DEV", "Block device or file for this disk's cache alone."),
+    "size": Option("SIZE", "Cached data: 64G, 64GiB or 64GB.", words.n_bytes),
+    "policy": Option("POLICY", "s3fifo, rejectx(x=1)+lirs, or a bundle (id, folder or .zip) [lru]."),
+    "mode": Option("MODE", "Writes go around, through or back (to the disk later) [around].", _mode),
+    "write-rate": Option("RATE", "SSD write limit: 20MB/s or 1.5TB/day.", words.rate),
+    "promise": Option("SHARE", "Predicted hits to compare with, as 50%.", words.share),
+    "metrics": Option("[HOST:]PORT", "Serve metrics by HTTP; without HOST only locally.", _listen),
+    "metrics-file": Option("FILE", "Metrics file (.prom) for node_exporter."),
+    "name": Option("NAME", "Name for other commands [the disk's].", words.name),
+    "label": Option("FILE", "Small file of this disk alone, not on the SSD: the cache survives crashes."),
+    "format": Option("NAME", "Overwrite the SSD's content; the refusal says NAME."),
+    "attach": Option("HOW", "auto, no, or a block device such as /dev/nbd0 [auto].", _attach),
+    "filter": Option("FILE", "Path of nbdkit-cachezoo-filter.so [found]."),
 }  # fmt: skip
 
 

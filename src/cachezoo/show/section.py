@@ -1,9 +1,13 @@
 """What a page's template is given besides tables: figures, boxes with what to run, and sections of these and texts."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cachezoo.show.table import Table
+
+LEAST = re.compile(r"min-width:(\d+)px")  # of a drawing
+PHONE_PX = 366  # of a column on a phone
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,11 @@ class Drawing:
     svg: str
     alt: str
     caption: str
+
+    @property
+    def fits(self) -> bool:
+        """Whether a phone shows all of it."""
+        return all(int(least) <= PHONE_PX for least in LEAST.findall(self.svg))
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,7 @@ def sections(found: ObjectCharacteristics) -> list[Section]:
 
 def object_page(found: ObjectCharacteristics) -> str:
     """The HTML of a trace's page; its bytes depend on the characteristics alone."""
-    with settings():
+    with settings(narrow=True):
         own = sections(found)
     doubts = [f"Warning: {warning}" for warning in found.summary["warnings"]]
     lead = [*doubts, *sentences.lead(found)]

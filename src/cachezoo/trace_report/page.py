@@ -200,7 +200,7 @@ def sections(found: Characteristics) -> list[Section]:
 
 def trace_page(found: Characteristics) -> str:
     """The HTML of a trace's page; its bytes depend on the characteristics alone."""
-    with settings():
+    with settings(narrow=True):
         own = sections(found)
     doubts = [f"Warning: {warning}" for warning in found.summary.warnings]
     lead = [*doubts, *sentences.lead(found)]

@@ -15,11 +15,12 @@ from cachezoo.characteristics.patterns import Patterns
 from cachezoo.characteristics.requests import Latency, Sizes
 from cachezoo.curves.curve import LRU, Curve
 from cachezoo.questions.objects.description import Lifetimes, ObjectCurve, ObjectReuse, ObjectSizes
-from cachezoo.show.drawing import svg
+from cachezoo.show.drawing import few_sizes, svg
 from cachezoo.show.formats import duration, number, share, significant, size
+from cachezoo.show.palette import look_of
 from cachezoo.show.section import Drawing
-from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, PINK, SKY, VERMILION, WIDTH
-from cachezoo.sizes import PAGE_BYTES, size_ticks
+from cachezoo.show.style import BLUE, GREEN, GREY, PANEL, SKY, VERMILION
+from cachezoo.sizes import PAGE_BYTES
 from cachezoo.trace_report.sentences import PAGES, Named
 
 if TYPE_CHECKING:
@@ -27,45 +28,43 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 HEIGHT = 2.9
-POLICY_COLOURS = {LRU: SKY, "arc": GREEN, "s3fifo": PINK, OPTIMUM: BLACK}
+LEFT, RIGHT, BOTTOM, TOP, LEGEND = 0.72, 0.2, 0.62, 0.36, 0.3  # inches around a panel
+SCALE = 0.5  # to the right of a panel with a scale of colours
 NAMES = {OPTIMUM: "optimum"}
 KIND_COLOURS = {"overlapped": BLUE, "sequential": GREEN, "strided": SKY, "random": GREY}
 TICKS_S = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 36_000.0, 86_400.0, 864_000.0)
-MOST_TICKS = 6
+MOST_TICKS = 5
 UNITS = ((172_800, 86_400, "days"), (14_400, 3_600, "hours"), (900, 60, "minutes"), (0, 1, "seconds"))
 
 
-def _panels(columns: int, height: float = HEIGHT) -> tuple["Canvas", Sequence["Axes"]]:
-    """A row of panels with fixed margins; laying them out would take half of the drawing's time."""
+def _panels(columns: int, height: float = HEIGHT) -> tuple[Sequence["Canvas"], Sequence["Axes"]]:
+    """Panels with fixed margins, a figure each; laying them out would take half of the drawing's time."""
     from matplotlib.figure import Figure as Canvas
 
-    canvas = Canvas(figsize=(WIDTH, height))
-    grid = {"left": 0.08, "right": 0.985, "bottom": 0.56 / height, "top": 1 - 0.32 / height, "wspace": 0.24}
-    return canvas, canvas.subplots(1, columns, squeeze=False, gridspec_kw=grid)[0]
+    canvases = [Canvas(figsize=(PANEL, height)) for _ in range(columns)]
+    for canvas in canvases:
+        canvas.subplots_adjust(LEFT / PANEL, BOTTOM / height, 1 - RIGHT / PANEL, 1 - TOP / height)
+    return canvases, [canvas.subplots() for canvas in canvases]
 
 
 def _finish(axes: "Axes", title: str, legend: bool = True, **labels: Any) -> None:  # noqa: ANN401
-    """Title at the left; a legend, in the title's line, where it covers nothing."""
+    """Title at the left; a legend below, where it covers nothing."""
     axes.set(**labels)
     axes.set_title(title, loc="left")
     if legend and axes.get_legend_handles_labels()[1]:
-        axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.975), ncols=4, handlelength=1.1, columnspacing=0.8)
+        canvas: Any = axes.figure
+        height = canvas.get_figheight()
+        taller = height + LEGEND
+        canvas.set_figheight(taller)
+        edges = canvas.subplotpars
+        canvas.subplots_adjust(bottom=(height * edges.bottom + LEGEND) / taller, top=1 - TOP / taller)
+        canvas.legend(loc="lower center", ncols=4, handlelength=1.1, columnspacing=0.8, handletextpad=0.5)
 
 
 def axis_unit(span_s: float) -> tuple[float, str]:
     """Seconds in the unit in which a span of time is drawn, and the unit's name."""
     _, scale, unit = next(entry for entry in UNITS if span_s >= entry[0])
     return float(scale), unit
-
-
-def _size_ticks(axes: "Axes") -> None:
-    """A logarithmic axis of bytes with so few labels that half a figure's width holds them."""
-    from matplotlib.ticker import LogLocator
-
-    size_ticks(axes)
-    locator = axes.xaxis.get_major_locator()
-    if isinstance(locator, LogLocator):  # sizes less than an octave apart have few labels as it is
-        locator.set_params(numticks=MOST_TICKS)
 
 
 def _time_ticks(axes: "Axes") -> None:
@@ -91,14 +90,14 @@ def curves_drawing(curves: Sequence[Curve]) -> Drawing:
     canvas, (axes,) = _panels(1, 3.4)
     for curve in curves:
         x, y = curve.capacities * float(PAGE_BYTES), 100 * curve.hit_ratio
-        colour, name = POLICY_COLOURS[curve.policy], NAMES.get(curve.policy, curve.policy)
-        marker, line = ("", "-") if curve.policy == LRU else ("o", ":" if curve.policy == OPTIMUM else "-")
+        (colour, line, marker), name = look_of(curve.policy), NAMES.get(curve.policy, curve.policy)
+        marker = "" if curve.policy == LRU else marker
         axes.plot(x, y, marker=marker, ms=3, color=colour, label=name, linestyle=line)
         if curve.error_90 is not None:
             spread = 100 * curve.error_90
             axes.fill_between(x, y - spread, y + spread, color=colour, alpha=0.15, linewidth=0)
     axes.set_ylim(0, 100)
-    size_ticks(axes)
+    few_sizes(axes)
     _finish(axes, "hits over cache size", xlabel="cache size", ylabel="page hit ratio, %")
     alt = "Page hit ratio over cache size: " + "; ".join(
         f"{NAMES.get(curve.policy, curve.policy)} {share(float(curve.hit_ratio[0]))} at "
@@ -195,10 +194,10 @@ def drawn_sizes(present: Sequence[Sized]) -> Drawing:
         left.bar(octave + (k - (len(present) - 1) / 2) * 0.4, shares, 0.4, color=own.colour, label=own.name)
         right.step(own.cdf_bytes, 100 * own.cdf_share, where="post", color=own.colour, label=own.name)
     octaves = np.unique(np.concatenate([np.log2(own.from_bytes) for own in present])).astype(int)
-    step = -(-len(octaves) // 7)
+    step = -(-len(octaves) // 4)
     left.set_xticks(octaves[::step], [size(2.0**octave) for octave in octaves[::step]])
     left.set_xlim(octaves[0] - 1, octaves[-1] + 1)
-    _size_ticks(right)
+    few_sizes(right)
     _finish(left, "sizes", xlabel="from, up to twice that", ylabel="% of each")
     _finish(right, "sizes, cumulative", xlabel="at most", ylabel="% of each")
     alt = "Sizes: " + "; ".join(f"half of the {own.name} have at most {size(own.median)}" for own in present)
@@ -208,6 +207,7 @@ def drawn_sizes(present: Sequence[Sized]) -> Drawing:
 def heat_drawing(heat: HeatMap) -> Drawing:
     """Requests by address and time."""
     canvas, (axes,) = _panels(1, 3.6)
+    canvas[0].subplots_adjust(right=1 - SCALE / PANEL)
     rows, columns = heat.requests.shape
     edges, unit = _time_axis(heat.window_s, columns)
     top = rows * heat.row_bytes / 2**20
@@ -219,7 +219,7 @@ def heat_drawing(heat: HeatMap) -> Drawing:
         norm=LogNorm(1, max(2, int(heat.requests.max()))),
     )  # fmt: skip
     axes.grid(visible=False)
-    canvas.colorbar(image, ax=axes, pad=0.015, fraction=0.05)
+    canvas[0].colorbar(image, ax=axes, pad=0.015, fraction=0.05)
     _finish(axes, "where requests go; colour: how many", xlabel=unit, ylabel="addresses touched, MiB")
     alt = f"Requests by address and time; the busiest tenth of the addresses get {share(heat.busiest_share)}."
     caption = (
@@ -266,7 +266,7 @@ def reuse_drawing(own: Reuse) -> Drawing | None:
     shares = 100 * np.cumsum(distances.accesses) / total
     left.step(np.maximum(ends, PAGE_BYTES), shares, where="post", color=BLUE)
     left.set_ylim(bottom=0)
-    _size_ticks(left)
+    few_sizes(left)
     _finish(left, "reuse distance", xlabel="other pages since, at most", ylabel="% of page accesses")
     if own.times is not None:
         _times_panel(further[0], own.times, total)
@@ -354,7 +354,7 @@ def object_curve_drawing(own: ObjectCurve) -> Drawing:
             told.append(f"of {name} {share(float(ratios[0]))} to {share(float(ratios[-1]))}")
     axes.set_ylim(0, 100)
     if own.unit == "bytes":
-        _size_ticks(axes)
+        few_sizes(axes)
     else:
         axes.set_xscale("log")
     label = "cache size" if own.unit == "bytes" else "cache size, objects"
@@ -368,7 +368,7 @@ def object_reuse_drawing(own: ObjectReuse) -> Drawing | None:
     if own.requests_between is None:
         return None
     panels = [
-        ("bytes between", own.bytes_between, "bytes asked for since, at most", _size_ticks, 1.0),
+        ("bytes between", own.bytes_between, "bytes asked for since, at most", few_sizes, 1.0),
         ("time between", own.time_between_s, "at most", _time_ticks, 1e-6),
         ("requests between", own.requests_between, "other requests since, at most", None, 1.0),
     ]  # fmt: skip

@@ -50,7 +50,7 @@ ASKED = {
     "flash": (lambda file: cz.flash(file, "accept_all,rejectx"), ("flash", "--policy", "accept_all,rejectx")),
     "wear": (
         lambda file: cz.wear(file, "legacy", ssd="64MiB", victim="greedy"),
-        ("wear", "--by", "legacy", "--ssd", "64MiB", "--victim", "greedy"),
+        ("wear", "--placement", "legacy", "--ssd", "64MiB", "--victim", "greedy"),
     ),
 }
 
@@ -68,15 +68,15 @@ def test_an_answer_is_the_commands(name, file):
 def test_share_is_the_commands_too(file, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text(file.read_text())
-    found = cz.share([file, other], "64p", by="shared,equal", fragment=1)
-    words = ("share", file, other, "--size", "64p", "--by", "shared,equal", "--fragment", "1")
+    found = cz.share([file, other], "64p", partitioner="shared,equal", fragment=1)
+    words = ("share", file, other, "--size", "64p", "--partitioner", "shared,equal", "--fragment", "1")
     assert timeless(json.loads(json.dumps(found.values))) == timeless(printed(*words))
 
 
 @pytest.mark.slow
 def test_size_is_the_commands_too(file):
-    found = cz.size(file, by="arc")
-    assert timeless(json.loads(json.dumps(found.values))) == timeless(printed("size", file, "--by", "arc"))
+    found = cz.size(file, hierarchy="arc")
+    assert timeless(json.loads(json.dumps(found.values))) == timeless(printed("size", file, "--hierarchy", "arc"))
 
 
 def test_a_single_run_says_its_hit_ratio(file):

@@ -76,7 +76,7 @@ def test_numbers_of_numpy_are_numbers():
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        ("recommend", {"by": "requests"}), ("recommend", {"by": ["bytes"]}), ("share", {"order": "turns"}),
+        ("recommend", {"hits": "requests"}), ("recommend", {"hits": ["bytes"]}), ("share", {"order": "turns"}),
         ("share", {"apart": "files"}), ("wear", {"copies": "together"}), ("wear", {"trims": "no"}),
         ("compare", {"all_classics": "no"}), ("recommend", {"ask_models": 0}), ("size", {"parts": "yes"}),
         ("recommend", {"target_ms": "2"}), ("recommend", {"target_ms": float("nan")}), ("size", {"target_ms": True}),
@@ -117,11 +117,11 @@ def test_one_is_a_list_of_one():
 
 
 def test_several_are_with_commas():
-    assert given.with_commas(["lru", "arc"], "by") == "lru,arc"
+    assert given.with_commas(["lru", "arc"], "policy") == "lru,arc"
     assert given.with_commas([1, 4], "streams") == "1,4" and given.with_commas(0.11, "op") == "0.11"
-    assert given.with_commas_or_none(None, "by") is None
-    rows = [cz.share([TRACE, TRACE[1:]], "4p", by=by, fragment=1, names=names).rows
-            for by, names in (("shared,equal", "a, b"), (["shared", "equal"], ["a", "b"]))]  # fmt: skip
+    assert given.with_commas_or_none(None, "policy") is None
+    rows = [cz.share([TRACE, TRACE[1:]], "4p", partitioner=own, fragment=1, names=names).rows
+            for own, names in (("shared,equal", "a, b"), (["shared", "equal"], ["a", "b"]))]  # fmt: skip
     assert [row["partitioner"] for row in rows[0]] == [row["partitioner"] for row in rows[1]]
 
 
@@ -136,3 +136,9 @@ def test_a_part_of_ones_own_is_no_text():
     with pytest.raises(ConfigError, match="policy"):
         given.policies([{}])
     assert given.policies(MRU) == given.policies([MRU]) and "MRU" in given.policies(MRU)[0]
+
+
+def test_a_keyword_of_before_is_taken_with_a_warning():
+    with pytest.warns(FutureWarning, match="by= is now partitioner="):
+        old = cz.share([TRACE, TRACE[1:]], "4p", by="shared", fragment=1, names="a,b").rows
+    assert old == cz.share([TRACE, TRACE[1:]], "4p", partitioner="shared", fragment=1, names="a,b").rows

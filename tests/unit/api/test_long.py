@@ -19,7 +19,10 @@ ASKED = {
     "compare": (lambda file, sample: cz.compare(file, ["lru", "s3fifo"], "10%", sample=sample), ("--policy", "lru")),
     "curve": (lambda file, sample: cz.curve(file, ["lru", "s3fifo"], points=3, sample=sample), ("--policy", "lru")),
     "recommend": (lambda file, sample: cz.recommend(file, ask_models=False, sample=sample), ("--no-models",)),
-    "size": (lambda file, sample: cz.size(file, by="lru", sample=sample), ("--only", "ram-ssd", "--by", "lru")),
+    "size": (
+        lambda file, sample: cz.size(file, hierarchy="lru", sample=sample),
+        ("--only", "ram-ssd", "--hierarchy", "lru"),
+    ),
 }
 FURTHER = {
     "simulate": ("--policy", "s3fifo"), "compare": ("--policy", "s3fifo", "--workers", "1"),
@@ -63,13 +66,16 @@ def test_an_answer_is_the_commands(name, sample, file, many):
 
 
 def shared(traces, sample):
-    return cz.share(traces, "800p", by="shared,equal", fragment=8, order="lockstep", names="one,other", sample=sample)
+    return cz.share(
+        traces, "800p", partitioner="shared,equal", fragment=8, order="lockstep", names="one,other", sample=sample
+    )
 
 
 @pytest.mark.parametrize("sample", ["exact", "auto", "0.6"])
 def test_a_split_is_the_commands(sample, file, many):
     found = shared([file, file], sample)
-    words = ("--size", "800p", "--by", "shared,equal", "--fragment", "8", "--order", "lockstep", "--names", "one,other")
+    words = ("--size", "800p", "--partitioner", "shared,equal", "--fragment", "8", "--order", "lockstep")
+    words += ("--names", "one,other")
     printed = run("recommend", "--only", "share", file, file, *words, "--sample", sample, "--json").stdout
     assert json.loads(json.dumps(found.values)) == json.loads(printed)
     assert (0 < found.values.get("trace_sampled", 1) < 1) == (sample != "exact")

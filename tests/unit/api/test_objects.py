@@ -54,7 +54,7 @@ ASKED = {
         lambda trace: cz.curve(trace, "sieve", points=3, ignore="sizes"),
         ("--policy", "sieve", "--points", "3", "--ignore", "sizes"),
     ),
-    "recommend": (lambda trace: cz.recommend(trace, "10%", by="bytes"), ("--size", "10%", "--by", "bytes")),
+    "recommend": (lambda trace: cz.recommend(trace, "10%", hits="bytes"), ("--size", "10%", "--hits", "bytes")),
     "flash": (
         lambda trace: cz.flash(trace, "accept_all,rejectx", ignore="deletes"),
         ("--policy", "accept_all,rejectx", "--ignore", "deletes"),
@@ -117,7 +117,7 @@ def test_what_needs_addresses_is_refused(ask, trace):
         (lambda trace: cz.recommend(trace, target_ms=1.0), "--target-ms"),
         (lambda trace: cz.flash(trace, "opt"), "opt"),
         (lambda trace: cz.simulate([1, 2], ignore="ttl"), "traces of objects"),
-        (lambda trace: cz.recommend([1, 2], by="bytes"), "--by bytes"),
+        (lambda trace: cz.recommend([1, 2], hits="bytes"), "--hits bytes"),
     ],
 )
 def test_what_is_of_the_other_kind_of_trace_is_refused(ask, says, trace):

@@ -105,13 +105,13 @@ def test_every_command_counts_alike(trace: Path) -> None:
     assert recommended["hit_ratio"] == again["hit_ratio"]
 
     both = ("--ram", f"{SIZE}p", "--ssd", f"{SIZE}p")
-    tiered = found("recommend", "--only", "tiers", trace, "--by", "lru,s3fifo", *both)["rows"]
+    tiered = found("recommend", "--only", "tiers", trace, "--hierarchy", "lru,s3fifo", *both)["rows"]
     assert {row["hierarchy"] for row in tiered} == {"lru", "s3fifo", None}
     for row in tiered:
         if row["hierarchy"] is None:  # the disk alone
             continue
         assert row["response"]["rhr"] == pytest.approx(simulated[row["hierarchy"]], abs=1e-12)
 
-    sized = found("recommend", "--only", "ram-ssd", trace, "--by", "lru", "--parts")["all_ram"]
+    sized = found("recommend", "--only", "ram-ssd", trace, "--hierarchy", "lru", "--parts")["all_ram"]
     own = found("simulate", trace, "--policy", "lru", "--size", f"{sized['ram_pages']}p")["runs"][0]
     assert sized["response"]["rhr"] == pytest.approx(own["hit_ratio"], abs=1e-12)

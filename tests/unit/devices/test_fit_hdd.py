@@ -89,7 +89,7 @@ def test_reads_that_never_move_the_arm_give_no_seek_curve():
         fit_hdd(samples, START)
 
 
-# What was measured, a little wider; docs/devices.md has the figures.
+# What was measured, a little wider; benchmarks/devices.py prints the figures.
 BOUNDS = {"atlas10k": 0.06, "barracuda": 0.05, "cheetah9LP": 0.05, "hp_c3323a": 0.06, "ibm18es": 0.04}
 
 

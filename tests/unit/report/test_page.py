@@ -141,7 +141,7 @@ def test_every_test_trace_has_a_verdict_and_unseen_programs_stand_apart(page: Ht
 
 def test_the_size_curve_is_in_bytes_and_inside_the_page(root: Path, page: HtmlPage) -> None:
     text = (root / "report/index.html").read_text()
-    assert page.tags["svg"] == 1 and " KiB</text>" in text  # of web; nothing was measured of blob
+    assert page.tags["svg"] == 2 and " KiB</text>" in text  # of web; nothing was measured of blob
     told = [given["aria-label"] for _, given in page.given if given.get("role") == "img"]
     assert all("Page hit ratio over cache size" in one and "LRU from" in one for one in told)
 

@@ -1,5 +1,8 @@
 """Options of `serve`: on the command line, in a file, both; and each wrong one in a line."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from cachezoo.serve import words
@@ -109,3 +112,11 @@ def test_lines_hold_nothing_that_a_terminal_obeys():
 def test_the_filter_s_words_are_those_of_the_options_here():
     assert words.here("nbdkit: error: cachezoo: cz-ssd=/x: it is the disk") == "--ssd=/x: it is the disk"
     assert words.here("cz-size-x cz-sizes") == "cz-size-x cz-sizes"
+
+
+def test_the_page_shows_what_the_filter_prints():
+    root = Path(__file__).parents[3]
+    source = (root / "runtimes/c/nbdkit/config.c").read_text(encoding="utf-8")
+    [text] = re.findall(r"config_help\[\] =(.*?\");\n", source, re.DOTALL)
+    printed = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace("\\n", "\n")
+    assert f"```text\n{printed}\n```" in (root / "docs/mounted.md").read_text(encoding="utf-8")

@@ -150,13 +150,18 @@ def test_same_figure_same_bytes_whatever_a_matplotlibrc_says(monkeypatch: pytest
 
 def test_a_drawing_has_text_in_the_colour_of_the_page() -> None:
     drawn = svg(canvas())
-    assert drawn.startswith('<svg viewBox="0 0 648 180" width="864" height="240" style="min-width:544px"')
+    sides = 'width="864" height="240" style="min-width:864px;max-width:1080px"'
+    assert drawn.startswith(f'<svg viewBox="0 0 648 180" {sides}')
     assert ">hits &amp; &lt;sizes&gt;</text>" in drawn and ">size, GiB</text>" in drawn
     assert "currentColor" in drawn and "var(--grid)" in drawn and "#000000" not in drawn and "#8c8c8c" in drawn
     for left_out in ("<?xml", "<!DOCTYPE", "<metadata", "<style", "<!--", "xlink", "xmlns", "date"):
         assert left_out not in drawn, left_out
     small = Canvas(figsize=(3, 2))
-    assert 'width="288" height="192" style="min-width:216px"' in svg(small)
+    small.text(0.5, 0.5, "of size", fontsize=12)
+    assert 'width="288" height="192" style="min-width:216px;max-width:360px"' in svg(small)
+    both = svg([small, Canvas(figsize=(6, 2))])
+    assert both.count("<svg ") == 2
+    assert Drawing(svg(small), "", "").fits and not Drawing(both, "", "").fits
 
 
 def colours(css: str, block: str) -> dict[str, str]:

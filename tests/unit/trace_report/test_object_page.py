@@ -51,7 +51,7 @@ def test_the_page_has_all_sentences_before_one_table_and_the_plots(found):
     table, plot = page.said.index("What so many per cent do not exceed"), html.index("<svg")
     assert max(places) < table and html.index("What so many per cent") < plot
     assert all(page.said.count(text) == 1 for text in texts)
-    assert html.count("<svg") == 7
+    assert html.count("<figure>") == 7
     assert html == object_page(characterise_objects(trace_of(drawn())))
 
 

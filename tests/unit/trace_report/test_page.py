@@ -33,7 +33,7 @@ def test_the_page_is_one_file_that_leads_with_its_sentences():
     assert {link[1:] for link in links if link.startswith("#")} <= set(page.ids)
     assert all(link.startswith(("#", "data:image/png;base64,")) for link in links)
     assert all(sentence in page.said for _, sentence in sentences_of(found))
-    assert html.count("<svg") == 9
+    assert html.count("<figure>") == 9
 
 
 def test_the_same_trace_gives_the_same_page():

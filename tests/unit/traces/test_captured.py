@@ -24,6 +24,7 @@ from cachezoo.traces.clock import time_scale
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import OP_READ, Trace
+from scripts.captured_table import of_objects, of_writes
 from tools.capture.recipe import RECIPES, Recipe, load_recipe
 
 ROOT = Path(__file__).parents[3]
@@ -198,3 +199,12 @@ def test_nothing_cached_costs_the_disk_what_its_emulation_takes(key: str) -> Non
     device = load_models("wdredpro2tb_850pro", ROOT / "conf/device")
     nothing = problem.run(np.zeros(len(problem), np.bool_))
     np.testing.assert_array_equal(problem.disk_times(nothing)[0], t_hdd_us(trace, device.hdd) / 1e6)
+
+
+def test_the_readme_says_what_the_files_hold() -> None:
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    cells = {name: of_objects for name in BLOBS} | {name: of_writes for name in WRITES}
+    for name in NAMES:
+        found = read_trace(FOLDER / f"{name}.parquet")
+        shown = cells[name](found) if name in cells else (f"{len(found):,}",)
+        assert f"| {name} | {' | '.join(shown)} |" in text, "run `python -m scripts.captured_table --write`"

@@ -156,7 +156,7 @@ def test_the_command_counts_them(tmp_path, heeds):
     words = [
         "wear",
         str(tmp_path / "discards.csv"),
-        "--by",
+        "--placement",
         "legacy",
         "--op",
         "28%",

@@ -46,7 +46,7 @@ def test_only_stages_that_fit_or_run_forests_have_other_sources(project):
     folder, before = project
     after = sources(folder)
     changed = {name for name in before if before[name] != after[name]}
-    assert {"fit_admission", "fit_prefetch", "fit_reuse"} <= changed
+    assert {"fit_admission", "fit_reuse"} <= changed
     untouched = {"ingest", "corpus", "replay", "label_episodes", "fit_caching", "fit_workload", "judge_caching"}
     assert not changed & untouched
 

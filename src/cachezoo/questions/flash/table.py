@@ -7,7 +7,7 @@ its controller keeps the rate without knowing what is to come. A bundle of an ea
 its threshold admits. Policies without a model are tried under the same controller, in every eviction; of these the one
 that is best on this trace has a row.
 
-Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST 2024; see docs/baleen.md.
+Source: Wong et al., "Baleen: ML Admission & Prefetching for Flash Caches", FAST 2024; see docs/flash.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence

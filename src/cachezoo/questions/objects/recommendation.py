@@ -175,7 +175,7 @@ def recommend(
         ConfigError: an unknown policy, or a size that cannot be.
     """
     if aim.by == "bytes" and not rules.sizes:
-        raise ConfigError("--by bytes and --ignore sizes: without sizes there are no bytes; leave one out")
+        raise ConfigError("--hits bytes and --ignore sizes: without sizes there are no bytes; leave one out")
     bench = ObjectBench(trace, rules, SECOND_HALF)
     judge, names = _Judge(bench, aim.by), list(dict.fromkeys([SIMPLEST, *(policies or classics())]))
     lru = dict[int, ObjectRun]()

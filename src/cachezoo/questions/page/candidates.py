@@ -2,7 +2,7 @@
 
 They are classics that a mounted cache runs, so that what is recommended can be served. Six of them, and the rule of
 `Ranking.chosen`, were chosen on the captured train and validation traces and the corpus's train traces, never on test
-traces: docs/recommend.md has the figures.
+traces: benchmarks/recommend.py prints the figures.
 """
 
 from collections.abc import Callable, Sequence

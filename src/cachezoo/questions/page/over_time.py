@@ -10,7 +10,8 @@ from cachezoo.arrays import F64, I64, U8
 from cachezoo.io import atomic_file
 from cachezoo.kernels.outcome import HIT
 from cachezoo.questions.page.bench import Bench, Row, share_hit
-from cachezoo.show.style import LINE_COLOURS, LINES, WIDTH, settings, write
+from cachezoo.show.palette import looks
+from cachezoo.show.style import NARROW, legend_room, settings, write
 from cachezoo.traces.clock import Clock
 
 
@@ -78,20 +79,21 @@ def draw_over_time(runs: Sequence[tuple[str, list[Row]]], title: str, path: Path
     """
     from matplotlib.figure import Figure
 
-    with settings(), atomic_file(path) as temporary:
-        canvas = Figure(figsize=(WIDTH, 4.6), layout="constrained")
+    columns, room = legend_room([name for name, _ in runs])
+    styles = looks([(name, "") for name, _ in runs])
+    with settings(narrow=True), atomic_file(path) as temporary:
+        canvas = Figure(figsize=(NARROW, 3.6 + room), layout="constrained")
         axes = canvas.subplots()
-        styles = [(colour, line) for line in LINES for colour in LINE_COLOURS]
-        for k, (name, rows) in enumerate(runs):
+        for name, rows in runs:
             clocked = rows[0]["from_s"] is not None
             ends = np.cumsum([0, *(row["requests"] for row in rows)]).tolist()
             edges = [rows[0]["from_s"], *(row["to_s"] for row in rows)] if clocked else ends
             ratios = [float("nan") if row["hit_ratio"] is None else row["hit_ratio"] for row in rows]
-            colour, line = styles[k % len(styles)]
-            axes.stairs(ratios, edges, baseline=None, color=colour, linestyle=line, label=name)
+            look = styles[name]
+            axes.stairs(ratios, edges, baseline=None, color=look.colour, linestyle=look.line, label=name)
             axes.set_xlabel("seconds of the trace" if clocked else "requests")
         axes.set_ylabel("page hit ratio")
         axes.set_ylim(-0.02, 1.02)
         axes.set_title(title, loc="left")
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+        canvas.legend(loc="outside lower center", ncols=columns)
         write(canvas, temporary, path)

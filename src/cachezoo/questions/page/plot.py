@@ -1,13 +1,13 @@
 """Hit ratios of policies as a picture: curves over capacity, or bars at one."""
 
 from collections.abc import Sequence
-from itertools import cycle
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from cachezoo.io import atomic_file
-from cachezoo.show.style import BLACK, GREY, LIGHT, LINE_COLOURS, LINES, SKY, WIDTH, settings, write
+from cachezoo.show.palette import colour_of, looks
+from cachezoo.show.style import NARROW, SMALL, legend_room, settings, write
 from cachezoo.sizes import PAGE_BYTES, human, human_pages, size_ticks
 from cachezoo.traces.falling import unlike
 
@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Row = dict[str, Any]
-THICK, THIN = 3.0, 1.3
-LRU = "lru"
+THICK, THIN = 3.0, 1.4
 HITS, TRANSFERS = "hit_ratio", "transfers"
 LABELS = {HITS: "page hit ratio", TRANSFERS: "pages read from the disk, a page access"}
 ROUNDING = 1e-9
-LONGEST = 110  # characters of a line above the picture
-MARKERS = "os^vDxP*<>"
+LONGEST = 72  # characters of a line above the picture
 
 
 def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path, hits: str = LABELS[HITS]) -> None:
@@ -45,10 +43,14 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path, hits: str = LAB
 
     capacities = sorted({row["capacity"] for row in rows})
     policies = sorted({row["policy"]: row["kind"] for row in rows}.items(), key=lambda own: -_mean(rows, own[0]))
-    with settings(), atomic_file(path) as temporary:
-        height = 4.6 if len(capacities) > 1 else 1.2 + 0.24 * len(policies)
-        shown = (HITS, TRANSFERS) if _moves(rows) else (HITS,)
-        canvas = Figure(figsize=(WIDTH, len(shown) * height), layout="constrained")
+    shown = (HITS, TRANSFERS) if _moves(rows) else (HITS,)
+    columns, room = legend_room([policy for policy, _ in policies])
+    with settings(narrow=True), atomic_file(path) as temporary:
+        if len(capacities) > 1:
+            height = 3.6 * len(shown) + room
+        else:
+            height = len(shown) * (1.2 + 0.28 * len(policies))
+        canvas = Figure(figsize=(NARROW, height), layout="constrained")
         panels = canvas.subplots(len(shown), 1, squeeze=False)[:, 0]
         for axes, what in zip(panels, shown, strict=True):
             label = hits if what == HITS else LABELS[what]
@@ -56,6 +58,8 @@ def draw_hit_ratios(rows: Sequence[Row], title: str, path: Path, hits: str = LAB
                 _curves(axes, rows, policies, what, label)
             else:
                 _bars(axes, rows, policies, capacities[0], what, label)
+        if len(capacities) > 1:
+            canvas.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns)
         panels[0].set_title("\n".join([title, *_warmups(rows)]), loc="left")
         write(canvas, temporary, path)
 
@@ -81,8 +85,8 @@ def _mean(rows: Sequence[Row], policy: str, what: str = HITS) -> float:
 
 
 def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], what: str, label: str) -> None:
-    """A line a policy, best first in the legend; bounds in black and grey; 90 % intervals as a band."""
-    styles = _styles(policies)
+    """A line a policy, best first in the legend; 90 % intervals as a band."""
+    styles = looks(policies)
     for policy, kind in policies:
         own = sorted((row for row in rows if row["policy"] == policy), key=lambda row: row["capacity"])
         sizes, ratios = ([row[name] for row in own] for name in ("capacity", what))
@@ -105,36 +109,18 @@ def _curves(axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], 
     axes.set_xlabel("size of the cache" if _page_bytes(rows) else "objects that the cache holds")
     estimated = any(row.get("error_90") for row in rows)
     axes.set_ylabel(f"{label}, with 90 % intervals" if estimated else label)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
-
-
-def _styles(policies: Sequence[tuple[str, str]]) -> dict[str, tuple[str, str, str]]:
-    """Colour, line and marker of each: models have the first colours; the grey lines beyond differ by markers.
-
-    LRU has its colour in every plot, and nobody else has it with an unbroken line.
-    """
-    own = {LRU: (SKY, LINES[0], ".")}
-    coloured = [(colour, line, ".") for line in LINES for colour in LINE_COLOURS]
-    coloured.remove(own[LRU])
-    marked = [(GREY, line, marker) for line in LINES for marker in MARKERS]
-    models = [policy for policy, kind in policies if kind == "model"]
-    others = [policy for policy, kind in policies if kind not in ("model", "bound") and policy != LRU]
-    found = dict(zip([*models, *others], cycle([*coloured, *marked]), strict=False))
-    bounds = [policy for policy, kind in policies if kind == "bound"]
-    found |= {policy: style for policy, style in own.items() if policy in dict(policies)}
-    return found | {policy: (BLACK if policy.startswith("belady") else GREY, ":", ".") for policy in bounds}
 
 
 def _bars(
     axes: "Axes", rows: Sequence[Row], policies: list[tuple[str, str]], capacity: int, what: str, label: str
 ) -> None:  # fmt: skip
     names = [policy for policy, _ in policies]
-    colours = [{"bound": LIGHT, "model": LINE_COLOURS[0]}.get(kind, GREY) for _, kind in policies]
+    colours = [colour_of(policy, kind) for policy, kind in policies]
     values = [_mean(rows, policy, what) for policy in names]
     bars = axes.barh(names, values, color=colours, height=0.7)
-    axes.bar_label(bars, labels=[f"{value:.3f}" for value in values], padding=3, fontsize=8)
+    axes.bar_label(bars, labels=[f"{value:.3f}" for value in values], padding=3, fontsize=SMALL)
     axes.invert_yaxis()
-    axes.margins(x=0.08)
+    axes.margins(x=0.12)
     axes.set_xlabel(f"{label} at {_size(capacity, _page_bytes(rows))}")
 
 

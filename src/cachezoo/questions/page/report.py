@@ -8,18 +8,19 @@ from cachezoo.questions.page import answer, sentences
 from cachezoo.questions.page.candidates import CANDIDATES, SIMPLEST, name_of
 from cachezoo.questions.page.recommendation import Recommendation
 from cachezoo.questions.page.sizes import Row, shown
-from cachezoo.show.drawing import svg
+from cachezoo.show.drawing import few_sizes, svg
 from cachezoo.show.formats import NONE, duration, latency, lifetime, ordinary, points, share
 from cachezoo.show.page import Page, render
 from cachezoo.show.section import Choice, Drawing, Section
-from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, SKY, VERMILION, WIDTH, panels, settings
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, PANEL, SKY, VERMILION, settings
 from cachezoo.show.table import Cell, Column, Table, number_cell, share_cell
-from cachezoo.sizes import human, size_ticks
+from cachezoo.sizes import human
 from cachezoo.traces.table import PAGE_BYTES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_BLOCKS = 10  # labels of an axis
 LEAST_HIGH = 5.0  # % of hits on the axis: less looks like much on a scale of its own
 LEAST_OCTAVES = 1.5  # of the axis of sizes; a narrower one has no labels
 TONES = {"high": "good", "medium": "unsure", "low": "bad"}
@@ -251,7 +252,7 @@ def _sizes(found: Recommendation) -> list[int]:
 def _size_axis(axes: "Axes", sizes: Sequence[int]) -> None:
     """Sizes in MiB and GiB, with room around a single one."""
     axes.set_xlim(min(sizes) / LEAST_OCTAVES, max(sizes) * LEAST_OCTAVES)
-    size_ticks(axes)
+    few_sizes(axes)
     axes.set_xlabel("cache size")
 
 
@@ -264,19 +265,21 @@ def _mark(axes: "Axes", found: Recommendation, value: float) -> None:
 
 def curve(found: Recommendation) -> Drawing:
     """Hit ratio over the size: what is recommended at each, LRU, the other candidates, the optimum."""
+    from matplotlib.figure import Figure
+
     rows, ranking = found.picked.rows, found.ranking
     sizes = _sizes(found)
-    with settings():
-        canvas, grid = panels(1, 1, 4.2)
-        axes = grid[0, 0]
+    with settings(narrow=True):
+        canvas = Figure(figsize=(PANEL, 4.6), layout="constrained")
+        axes = canvas.subplots()
         own = "recommended" if found.picked.useful else "chosen policy"
         tried = [capacity * PAGE_BYTES for capacity in ranking.capacities]
         for k, ratios in enumerate(100 * ranking.second):
             label = "other candidates" if k == 0 else None
             axes.plot(tried, ratios, color=GREY, linewidth=0.7, alpha=0.6, label=label)
-        axes.plot(tried, 100 * ranking.optimum, color=BLACK, linestyle=":", label="optimum (knows the future)")
-        axes.plot(sizes, [100 * row.lru for row in rows], color=SKY, linestyle="--", label="LRU")
-        axes.plot(sizes, [100 * row.ran.hit_ratio for row in rows], color=GREEN, marker=".", linewidth=2, label=own)
+        axes.plot(tried, 100 * ranking.optimum, color=BLACK, linestyle=":", label="optimum")
+        axes.plot(sizes, [100 * row.lru for row in rows], color=SKY, label="LRU")
+        axes.plot(sizes, [100 * row.ran.hit_ratio for row in rows], color=BLUE, marker=".", linewidth=2, label=own)
         if (bend := found.knee) is not None:
             at = (bend.capacity * PAGE_BYTES, 100 * bend.ran.hit_ratio)
             axes.plot(*at, "D", color=AMBER, markersize=12, zorder=4, label="knee")
@@ -287,7 +290,7 @@ def curve(found: Recommendation) -> Drawing:
         axes.set_ylim(0, max(axes.get_ylim()[1], LEAST_HIGH))
         axes.set_ylabel("page accesses that hit, %")
         _size_axis(axes, sizes)
-        axes.legend(loc="upper left", fontsize=8)
+        canvas.legend(loc="outside lower center", ncols=2, columnspacing=1.0, handlelength=1.5)
         drawn = svg(canvas)
     best = ", ".join(f"{share(row.ran.hit_ratio)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
     sampled = " Grey and dotted curves are of a sample of the pages." if ranking.rate < 1 else ""
@@ -297,19 +300,21 @@ def curve(found: Recommendation) -> Drawing:
 def costs(found: Recommendation) -> Drawing:
     """Mean response time and SSD writes over the size."""
     rows, sizes, bench = found.picked.rows, _sizes(found), found.bench
+    from matplotlib.figure import Figure
+
     written, unit, what = _written(found)
-    with settings():
-        canvas, grid = panels(2, 1, 5.6)
-        left, right = grid[:, 0]
-        left.plot(sizes, [row.ran.response_us / 1e3 for row in rows], color=GREEN, marker=".", linewidth=2)
+    with settings(narrow=True):
+        canvases = [Figure(figsize=(PANEL, 3.6), layout="constrained") for _ in range(2)]
+        left, right = (canvas.subplots() for canvas in canvases)
+        left.plot(sizes, [row.ran.response_us / 1e3 for row in rows], color=BLUE, marker=".", linewidth=2)
         left.axhline(bench.no_cache_us / 1e3, color=GREY, linestyle="--", label="no cache, the disk alone")
-        left.axhline(bench.all_ssd_us / 1e3, color=BLUE, linestyle=":", label="everything on the SSD")
+        left.axhline(bench.all_ssd_us / 1e3, color=BLACK, linestyle=":", label="everything on the SSD")
         left.set_ylabel("mean response time, ms")
         left.set_ylim(0, None)
-        left.legend(fontsize=8)
+        left.legend()
         left.set_title("Response time (modelled)", loc="left")
         heights = [written(row) for row in rows]
-        right.plot(sizes, heights, color=GREEN, marker=".", linewidth=2, label="recommended")
+        right.plot(sizes, heights, color=BLUE, marker=".", linewidth=2, label="recommended")
         right.set_ylabel(unit)
         right.set_ylim(0, None)
         right.set_title("SSD writes", loc="left")
@@ -319,10 +324,10 @@ def costs(found: Recommendation) -> Drawing:
         if found.admitted is not None:
             own = found.admitted
             right.plot(own.capacity * PAGE_BYTES, written(own), "s", color=AMBER, markersize=8, label="behind RejectX")
-            right.legend(fontsize=8)
+            right.legend()
         for axes in (left, right):
             _size_axis(axes, sizes)
-        drawn = svg(canvas)
+        drawn = svg(canvases)
     times = ", ".join(f"{latency(row.ran.response_us)} at {human(size)}" for row, size in zip(rows, sizes, strict=True))
     return Drawing(drawn, f"Mean response time: {times}.", f"Mean response time of a request, and {what}.")
 
@@ -347,17 +352,17 @@ def blocks(found: Recommendation) -> Drawing | None:
     from matplotlib.figure import Figure
 
     leads = 100 * lead.by_block
-    with settings():
-        canvas = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+    with settings(narrow=True):
+        canvas = Figure(figsize=(PANEL, 3.0), layout="constrained")
         axes = canvas.subplots()
-        axes.bar(range(1, len(leads) + 1), leads, color=[GREEN if one > 0 else VERMILION for one in leads])
+        axes.bar(range(1, len(leads) + 1), leads, color=[BLUE if one > 0 else VERMILION for one in leads])
         axes.axhline(0, color=BLACK, linewidth=0.8)
         axes.axhline(100 * lead.value, color=GREY, linestyle="--", label="mean")
-        axes.set_xticks(range(1, len(leads) + 1))
+        axes.set_xticks(range(1, len(leads) + 1, -(-len(leads) // MOST_BLOCKS)))
         axes.set_xlabel("time block of the second half")
         axes.set_ylabel("lead over LRU, points")
-        axes.set_title(f"{name_of(chosen)} hit more than LRU in {lead.won} of {lead.blocks} time blocks", loc="left")
-        axes.legend(fontsize=8)
+        axes.set_title(f"{name_of(chosen)} ahead of LRU in {lead.won} of {lead.blocks} time blocks", loc="left")
+        axes.legend()
         drawn = svg(canvas)
     alt = "Lead in points by time block: " + ", ".join(f"{one:.1f}" for one in leads) + "."
     return Drawing(drawn, alt, "Each time block has the same number of page accesses; none of them chose the policy.")

@@ -168,7 +168,7 @@ def put_into_service(row: Score) -> list[str]:
 def _again(policies: Sequence[str], sizes: Sequence[int], fragment: int) -> str:
     given = f", fragment={fragment}" if fragment != FRAGMENT.default else ""
     text = f"fixed(pages={'/'.join(map(str, sizes))}, policy={'/'.join(policies)}{given})"
-    return f"to try it on other traces: --by '{text}'"
+    return f"to try it on other traces: --partitioner '{text}'"
 
 
 def _by_filter(names: Sequence[str], policies: Sequence[str], sizes: Sequence[int]) -> list[str]:

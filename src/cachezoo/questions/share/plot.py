@@ -9,7 +9,21 @@ import numpy as np
 from cachezoo.io import atomic_file
 from cachezoo.questions.share.answer import uneven
 from cachezoo.questions.share.case import Comparison, Score
-from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, PINK, SKY, VERMILION, WIDTH, settings, write
+from cachezoo.show.style import (
+    AMBER,
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    LIGHT,
+    NARROW,
+    PINK,
+    SKY,
+    SMALL,
+    VERMILION,
+    settings,
+    write,
+)
 from cachezoo.sizes import PAGE_BYTES
 
 if TYPE_CHECKING:
@@ -18,8 +32,8 @@ if TYPE_CHECKING:
 
 COUNTING = "counting begins"
 COLOURS = (BLUE, VERMILION, GREEN, AMBER, SKY, PINK, GREY)
-PANEL, BAR, EDGES, COLUMNS = 1.7, 0.34, 1.9, 3
-LONGEST_NAME, LONGEST_PARTITIONER, LONGEST_LABEL, LONGEST_NOTE, MOST_LISTED = 18, 34, 50, 120, 8
+PANEL, BAR, EDGES, COLUMNS = 1.7, 0.36, 1.9, 2
+LONGEST_NAME, LONGEST_PARTITIONER, LONGEST_LABEL, LONGEST_NOTE, MOST_LISTED = 18, 30, 26, 74, 8
 POINTS = 400
 MOST_RATIO = 50  # of the longest bar to the shortest, on a linear axis
 MIB = 2**20 / PAGE_BYTES
@@ -46,8 +60,8 @@ def draw(found: Comparison, title: str, path: Path) -> None:
     lines = -(-len(found.rows) // columns)
     heights = [PANEL * lines + 0.7, BAR * len(found.rows) + 1.2]
     unit = 1e6 if found.case.mix.references >= 1e6 else 1e3
-    with settings(), atomic_file(path) as temporary:
-        canvas = Figure(figsize=(WIDTH, sum(heights) + EDGES), layout="constrained")
+    with settings(narrow=True), atomic_file(path) as temporary:
+        canvas = Figure(figsize=(NARROW, sum(heights) + EDGES), layout="constrained")
         both: Any = canvas.subfigures(2, 1, height_ratios=heights)
         above, beneath = both
         grid = above.add_gridspec(lines, columns)
@@ -64,7 +78,7 @@ def draw(found: Comparison, title: str, path: Path) -> None:
         _transfers(beneath.subplots(), found.rows)
         _legend(above, found)
         notes = [fill(line, LONGEST_NOTE) for line in uneven(found.case)]
-        canvas.suptitle("\n".join([title, *notes]), x=0.01, ha="left", fontsize=10)
+        canvas.suptitle("\n".join([title, *notes]), x=0.01, ha="left", fontsize=11)
         write(canvas, temporary, path)
 
 
@@ -88,10 +102,11 @@ def _split(axes: "Axes", found: Comparison, row: Score, unit: float) -> None:
         along = found.case.mix.before(looks) if found.case.sampled else looks
         axes.stackplot(along / unit, held.T / MIB, colors=_colours(found.case.mix.count), linewidth=0, rasterized=True)
     else:
-        axes.text(0.5, 0.5, "not told", transform=axes.transAxes, ha="center", va="center", color=GREY)
+        axes.text(0.5, 0.5, "not known", transform=axes.transAxes, ha="center", va="center", color=GREY)
     axes.axvline(int(found.case.mix.before(found.case.first)) / unit, color=BLACK, linewidth=1, linestyle=":")
-    axes.set_title(_short(str(row.candidate), LONGEST_PARTITIONER), fontsize=9)
+    axes.set_title(_short(str(row.candidate), LONGEST_PARTITIONER), fontsize=SMALL)
     axes.set_xlim(0, found.case.mix.references / unit)
+    axes.locator_params(axis="x", nbins=4)
     axes.set_ylim(0, found.case.pages / MIB)
 
 
@@ -109,26 +124,26 @@ def _transfers(axes: "Axes", rows: tuple[Score, ...]) -> None:
     if unknown := [place for place, row in enumerate(rows) if not row.shared.known]:
         both = [rows[place].moved for place in unknown]
         axes.barh(unknown, both, left=[begin[place] for place in unknown], color=LIGHT, edgecolor=BLACK, hatch="////",
-                  label="the two, not told apart", height=0.68)  # fmt: skip
+                  label="these two together", height=0.68)  # fmt: skip
         for place, length in zip(unknown, both, strict=True):
             begin[place] += length
     low, wide = _scale(axes, [row.transfers for row in rows])
     for place, row in enumerate(rows):
         label = f" {row.transfers:.4f}" if wide else f" {row.transfers:.3f}"
-        axes.text(max(begin[place], low), place, label, va="center", fontsize=8)
+        axes.text(max(begin[place], low), place, label, va="center", fontsize=SMALL)
     axes.set_yticks(range(len(rows)), names)
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"transfers: pages read from the disk, a reference{', on a logarithmic scale' if wide else ''}")
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, fontsize=8, columnspacing=1.0)
+    axes.set_xlabel(f"pages read from the disk, a reference{' (logarithmic)' if wide else ''}")
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.3, 1.0), ncols=2, columnspacing=1.0)
 
 
 def _scale(axes: "Axes", values: list[float]) -> tuple[float, bool]:
     """Limits of the axis: where it begins, and whether it is logarithmic, as the least bar would else not be seen."""
     seen = [value for value in values if value > 0]
     if not seen or max(seen) <= MOST_RATIO * min(seen):
-        axes.set_xlim(0, 1.12 * max(*values, 1e-9))
+        axes.set_xlim(0, 1.2 * max(*values, 1e-9))
         return 0.0, False
     low = min(seen) / 2
     axes.set_xscale("log")
@@ -148,4 +163,4 @@ def _legend(canvas: "SubFigure", found: Comparison) -> None:
     if found.case.mix.count > MOST_LISTED:
         handles.append(Patch(color="none", label=f"and {found.case.mix.count - MOST_LISTED} more"))
     handles.append(Line2D([], [], color=BLACK, linewidth=1, linestyle=":", label=COUNTING))
-    canvas.legend(handles=handles, loc="outside lower center", ncols=min(5, len(handles)), fontsize=8)
+    canvas.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))

@@ -304,7 +304,7 @@ def parse_hierarchy(text: str) -> Hierarchy:
 
 
 def parse_by(text: str) -> list[Hierarchy]:
-    """The hierarchies of `--by`, each once; a comma within brackets separates none.
+    """The hierarchies of `--hierarchy`, each once; a comma within brackets separates none.
 
     Raises:
         ConfigError: one names no hierarchy, or there is none.
@@ -331,4 +331,4 @@ def _check_names(text: str) -> None:
             close = get_close_matches(name.lower(), known, n=2)
             meant = f", did you mean {' or '.join(close)}?" if close else ""
             what = "cachezoo policies lists what RAM and SSD may run"
-            raise ConfigError(f"--by {text.strip()[:40]}: {name[:24]} is unknown{meant}; {what}")
+            raise ConfigError(f"--hierarchy {text.strip()[:40]}: {name[:24]} is unknown{meant}; {what}")

@@ -72,9 +72,9 @@ class TierOptions(Options):
         decided = next((own for own in self.hierarchies if own.is_decided), None)
         if self.bundle is None and decided is not None:
             example = "--bundle models/bundles/admission.CATEGORY.lgbm"
-            raise ConfigError(f"--by {decided}: a bundle admits to it; name one, {example}")
+            raise ConfigError(f"--hierarchy {decided}: a bundle admits to it; name one, {example}")
         if self.bundle is not None and decided is None:
-            message = f"--bundle {self.bundle}: no hierarchy of --by asks it; write it there as in lru | bundle+lru"
+            message = f"--bundle {self.bundle}: --hierarchy does not name it; write it there as in lru | bundle+lru"
             raise ConfigError(message)
 
     def pages(self, n_pages: int) -> tuple[int, int]:
@@ -104,7 +104,9 @@ class SizeOptions(Options):
         """
         decided = next((own for own in self.hierarchies if own.is_decided), None)
         if decided is not None:
-            message = f"--by {decided}: no bundle runs here; leave it out, or give sizes to --only tiers --bundle"
+            message = (
+                f"--hierarchy {decided}: no bundle runs here; leave it out, or give sizes to --only tiers --bundle"
+            )
             raise ConfigError(message)
         given = {"--spend": self.budget, "--target-hit": self.hit, "--target-ms": self.ms}
         named = [name for name, value in given.items() if value is not None]

@@ -10,16 +10,16 @@ from cachezoo.questions.tiers.options import name_of
 from cachezoo.questions.tiers.response import DRAM_US
 from cachezoo.questions.tiers.sentences import dated
 from cachezoo.show.formats import latency, money
+from cachezoo.show.palette import SERVERS
 from cachezoo.show.style import (
     AMBER,
     BLACK,
     BLUE,
     GREEN,
     GREY,
-    LIGHT,
-    SKY,
+    NARROW,
+    SMALL,
     VERMILION,
-    WIDTH,
     settings,
     write,
 )  # fmt: skip
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
 LONGEST_NAME = 34
-ROW, EDGES = 0.42, 1.5
+ROW, EDGES = 0.3, 1.2
 LEAST_WRITTEN = 0.06  # of the axis: a part that is narrower has no figure in it
 
-HEIGHT = 7.0
+HEIGHT = 7.8
 DECADE = 10.0
 MOST_DECADES = 1e3
 """Between the ends of an axis; up to here 2 and 5 are labelled beside the powers of ten."""
@@ -52,14 +52,14 @@ def draw_comparison(found: Comparison, title: str, path: Path) -> None:
     from matplotlib.figure import Figure
 
     rows = {"the disk alone" if row.point == NOTHING else str(row.point.hierarchy): row for row in found.rows}
-    with settings(), atomic_file(path) as temporary:
-        canvas = Figure(figsize=(WIDTH, EDGES + ROW * len(rows)), layout="constrained")
-        left, right = canvas.subplots(1, 2, sharey=True)
-        _who_serves(left, list(rows.values()))
-        _times(right, list(rows.values()))
-        left.set_yticks(range(len(rows)), [_name(text) for text in rows])
-        left.invert_yaxis()
-        for axes in (left, right):
+    with settings(narrow=True), atomic_file(path) as temporary:
+        canvas = Figure(figsize=(NARROW, 2 * (EDGES + ROW * len(rows))), layout="constrained")
+        upper, lower = canvas.subplots(2, 1, sharey=True)
+        _who_serves(upper, list(rows.values()))
+        _times(lower, list(rows.values()))
+        upper.set_yticks(range(len(rows)), [_name(text) for text in rows])
+        upper.invert_yaxis()
+        for axes in (upper, lower):
             axes.grid(visible=False, axis="y")
             axes.tick_params(axis="y", length=0)
         canvas.suptitle(title, x=0.01, ha="left", fontsize=10)
@@ -71,23 +71,23 @@ def _stacked(axes: "Axes", parts: list[tuple[str, str, list[float]]]) -> None:
     for name, colour, lengths in parts:
         axes.barh(range(len(lengths)), lengths, left=begin, color=colour, label=name, height=0.68)
         begin = [start + length for start, length in zip(begin, lengths, strict=True)]
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(parts), fontsize=8, columnspacing=1.0)
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(parts), fontsize=SMALL, columnspacing=1.0)
 
 
 def _who_serves(axes: "Axes", rows: list[Scored]) -> None:
     own = [row.tiered for row in rows]
     parts = [
-        ("RAM", GREEN, [100 * (one.rhr - one.bhr) for one in own]),
-        ("buffer", AMBER, [100 * one.bhr for one in own]),
-        ("SSD", BLUE, [100 * one.shr for one in own]),
-        ("disk", GREY, [100 * one.dhr for one in own]),
+        ("RAM", SERVERS["RAM"], [100 * (one.rhr - one.bhr) for one in own]),
+        ("buffer", SERVERS["buffer"], [100 * one.bhr for one in own]),
+        ("SSD", SERVERS["SSD"], [100 * one.shr for one in own]),
+        ("disk", SERVERS["disk"], [100 * one.dhr for one in own]),
     ]
     _stacked(axes, parts)
     axes.set_xlim(0, 100)
     axes.set_xlabel("page reads served by, %")
     for place, one in enumerate(own):
         if one.dhr > LEAST_WRITTEN:
-            axes.text(99, place, f"{100 * one.dhr:.0f}", ha="right", va="center", fontsize=8, color="white")
+            axes.text(99, place, f"{100 * one.dhr:.0f}", ha="right", va="center", fontsize=SMALL)
 
 
 def _times(axes: "Axes", rows: list[Scored]) -> None:
@@ -95,15 +95,15 @@ def _times(axes: "Axes", rows: list[Scored]) -> None:
     own = [row.tiered for row in rows]
     scale, unit = (1e3, "ms") if max(one.amat_us for one in own) >= 1e3 else (1.0, "µs")
     parts = [
-        ("of RAM", GREEN, [one.rhr * DRAM_US / scale for one in own]),
-        ("of the SSD", SKY, [one.shr * one.rta_ssd_us / scale for one in own]),
-        ("of the disk", VERMILION, [one.dhr * one.rta_hdd_us / scale for one in own]),
+        ("of RAM", SERVERS["RAM"], [one.rhr * DRAM_US / scale for one in own]),
+        ("of the SSD", SERVERS["SSD"], [one.shr * one.rta_ssd_us / scale for one in own]),
+        ("of the disk", SERVERS["disk"], [one.dhr * one.rta_hdd_us / scale for one in own]),
     ]
     _stacked(axes, parts)
     axes.set_xlim(0, 1.22 * max(one.amat_us for one in own) / scale)
     axes.set_xlabel(f"mean time of a page read (AMAT), {unit}")
     for place, one in enumerate(own):
-        axes.text(one.amat_us / scale, place, f" {latency(one.amat_us)}", va="center", fontsize=8)
+        axes.text(one.amat_us / scale, place, f" {latency(one.amat_us)}", va="center", fontsize=SMALL)
 
 
 def draw_front(found: Advice, path: Path) -> None:
@@ -114,8 +114,8 @@ def draw_front(found: Advice, path: Path) -> None:
     """
     from matplotlib.figure import Figure
 
-    with settings(), atomic_file(path) as temporary:
-        canvas = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    with settings(narrow=True), atomic_file(path) as temporary:
+        canvas = Figure(figsize=(NARROW, HEIGHT), layout="constrained")
         upper, lower = canvas.subplots(2, 1, sharex=True, gridspec_kw={"height_ratios": [3, 2]})
         _front(upper, found)
         _served(lower, found)
@@ -129,10 +129,10 @@ def _front(axes: "Axes", found: Advice) -> None:
     axes.axhline(found.nothing.amat_us, color=GREY, linestyle="--", linewidth=1, label="no cache: $0 a month")
     alone = tuple(one for one in found.rows if not one.point.ssd_pages and not one.nothing)
     _line(axes, alone, BLUE, "--", "RAM alone, its best policy")
-    _line(axes, found.front[1:], GREEN, "-", "front: the best of each sum, as the first half chose")
+    _line(axes, found.front[1:], GREEN, "-", "front: the best of each sum")
     unable = [one for one in found.rows if not one.able]
     for one in unable:
-        axes.plot(one.month, one.amat_us, "x", color=VERMILION, label="SSD wears out, or cannot do the load", zorder=4)
+        axes.plot(one.month, one.amat_us, "x", color=VERMILION, label="SSD too slow, or wears out", zorder=4)
     if found.next_best is not None:
         second = found.next_best
         label = f"{name_of(second.point)}, same sum"
@@ -153,7 +153,7 @@ def _front(axes: "Axes", found: Advice) -> None:
         )
     time_axis(axes)
     axes.set_ylabel("mean time of a page read (AMAT)")
-    axes.legend(fontsize=8, labelspacing=0.7, markerscale=0.8)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.03), ncols=2, labelspacing=0.7, markerscale=0.8)
 
 
 def _line(axes: "Axes", offers: tuple[Offer, ...], colour: str, style: str, label: str) -> None:
@@ -166,11 +166,13 @@ def _served(axes: "Axes", found: Advice) -> None:
     bought = [one for one in found.front if not one.nothing] or [found.all_ram]
     costs = [one.month for one in bought]
     shares = [[100 * getattr(one.scored.tiered, name) for one in bought] for name in ("rhr", "shr", "dhr")]
+    names = ("RAM", "SSD", "disk")
+    colours = [SERVERS[name] for name in names]
     if len(costs) > 1:
-        axes.stackplot(costs, shares, colors=(BLUE, AMBER, LIGHT), labels=("RAM", "SSD", "disk"), alpha=0.85)
+        axes.stackplot(costs, shares, colors=colours, labels=names, alpha=0.85)
     else:
         tall = 0.0
-        for (height,), colour, label in zip(shares, (BLUE, AMBER, LIGHT), ("RAM", "SSD", "disk"), strict=True):
+        for (height,), colour, label in zip(shares, colours, names, strict=True):
             axes.bar(costs, [height], width=0.1 * costs[0], bottom=[tall], color=colour, label=label)
             tall += height
     ram = [100 * one.bought.ram_usd / one.bought.usd for one in bought]
@@ -179,8 +181,8 @@ def _served(axes: "Axes", found: Advice) -> None:
         axes.axvline(found.answer.month, color=VERMILION, linewidth=1)
     axes.set_ylim(0, 100)
     axes.set_ylabel("% of page reads, % of the purchase")
-    axes.set_title("Who serves page reads on the front, and which part of the purchase is RAM", loc="left")
-    axes.legend(fontsize=8, loc="upper left")
+    axes.set_title("Who serves page reads on the front; RAM's part of the sum", loc="left")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, columnspacing=1.0)
 
 
 def _money_axis(axes: "Axes") -> None:

@@ -4,7 +4,7 @@ The mean over page reads of the time of the I/O that brought the page is the hie
 time). Usually the loop is closed: as many requests are outstanding as when the trace was captured, so that a request
 waits for that many at most. In an open loop arrivals are the trace's. Where the disk alone, without any cache, could
 not keep up with them, they are spread out by one factor, which is the trace's and the device's and not the hierarchy's.
-What it measures on traces with bursts is how long those last: docs/tiers.md has figures.
+What it measures on traces with bursts is how long those last: benchmarks/tier_response.py prints it.
 
 On the user's own disk and SSD fio replays the reduced trace of each, one I/O at a time, so that a time is the device's
 and no queue's of ours. Measured times are never mixed with the models': how busy a tier is follows from them as well.

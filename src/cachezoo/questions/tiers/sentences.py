@@ -495,7 +495,7 @@ def command(found: Advice) -> str:
     name = SAVED if options.piped else shlex.quote(found.name)
     terms = [] if found.scale > 1 else options.termed
     parts = [
-        f"cachezoo recommend --only tiers {name} --by {shlex.quote(str(shown.hierarchy))}",
+        f"cachezoo recommend --only tiers {name} --hierarchy {shlex.quote(str(shown.hierarchy))}",
         f"--ram {typed(shown.ram_pages)}",
         f"--ssd {typed(shown.ssd_pages)}" if shown.ssd_pages else "",
         f"--device {shlex.quote(options.device)}" if options.device else "",

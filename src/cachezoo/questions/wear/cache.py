@@ -152,8 +152,8 @@ def check_cache(options: WearOptions) -> None:
     learned = next((name for name in options.by if name.partition(":")[0] in LEARNED), None)
     if learned:
         message = (
-            f"--by {learned}: it learns from chunks of the trace's volume, and a cache writes to slots of its SSD; "
-            "leave it out"
+            f"--placement {learned}: it learns from chunks of the trace's volume, and a cache writes to slots of its "
+            "SSD; leave it out"
         )
         raise ConfigError(message)
 

@@ -41,9 +41,9 @@ def parse_by(text: str, bundle: bool) -> tuple[str, ...]:
     for name in names:
         kind, colon, letters = name.partition(":")
         if kind not in PLACEMENTS or (colon and kind != FIOS):
-            raise ConfigError(f"--by {name[:40]!r}: there is no such placement; use {', '.join(PLACEMENTS)}")
+            raise ConfigError(f"--placement {name[:40]!r}: there is no such placement; use {', '.join(PLACEMENTS)}")
         if colon and letters not in COMBINATIONS:
-            raise ConfigError(f"--by {name[:40]!r}: FIOS has the features {', '.join(COMBINATIONS)}")
+            raise ConfigError(f"--placement {name[:40]!r}: FIOS has the features {', '.join(COMBINATIONS)}")
     return tuple(dict.fromkeys([LEGACY, *names, *([BUNDLE] if bundle else [])]))
 
 

@@ -9,7 +9,7 @@ from cachezoo.questions.wear.verdict import CHOSEN, DEPENDS, NO, PARTS, UNSURE, 
 from cachezoo.show.formats import NONE, number, percent, span
 from cachezoo.show.plots import STREAMS
 from cachezoo.show.section import Figure, Section
-from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, LIGHT, SKY, VERMILION, panels, save
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, LIGHT, VERMILION, panels, save
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.zoo.base import ReportSection, Results
 from cachezoo.zoo.streams.metrics import StreamsMetrics, StreamsModel, StreamsRow, StreamsTrace
@@ -34,11 +34,11 @@ UNLEARNED = ("legacy", "baseline", "drive")  # kinds of placements
 BARS = {
     LEGACY: ("without streams", LIGHT),
     EQUAL: ("equal parts", GREY),
-    AUTOMATIC: ("FIOS's choice", SKY),
+    AUTOMATIC: ("FIOS's choice", VERMILION),
     CHOSEN: ("chosen on validation", BLUE),
     BEST: ("best dictionary, in hindsight", GREEN),
     LIFETIME: ("forest of lifetimes", AMBER),
-    ORACLE: ("placed by true lifetimes", VERMILION),
+    ORACLE: ("placed by true lifetimes", BLACK),
 }
 
 
@@ -270,7 +270,7 @@ def waf_figure(metrics: Found, folder: Path) -> Figure | None:
     found = tests(metrics)
     if not found:
         return None
-    canvas, axes = panels(1, 1, 1.0 + 0.95 * len(found))
+    canvas, axes = panels(1, 1, 1.0 + 1.2 * len(found))
     axis, shares = axes[0][0], []
     height = 0.8 / len(BARS)
     for place, (name, (label, colour)) in enumerate(BARS.items()):
@@ -282,7 +282,7 @@ def waf_figure(metrics: Found, folder: Path) -> Figure | None:
         spots = [at + (place - (len(BARS) - 1) / 2) * height for at, _ in pairs]
         axis.barh(spots, [100 * row.of_legacy for _, row in pairs], height * 0.9, color=colour, label=label)
         for spot, (_, row) in zip(spots, pairs, strict=True):
-            axis.text(100 * row.of_legacy + 0.8, spot, number(row.waf, 2), va="center", fontsize=7)
+            axis.text(100 * row.of_legacy + 0.8, spot, number(row.waf, 2), va="center", fontsize=8)
     for one, model, _, trace in found:
         chosen = trace.row(model.variant)
         shares.append(f"{one.category} {percent(chosen.of_legacy)}" if chosen is not None else "")
@@ -291,7 +291,7 @@ def waf_figure(metrics: Found, folder: Path) -> Figure | None:
     axis.grid(visible=False, axis="y")
     axis.axvline(100, color=GREY, linewidth=0.8)
     axis.set(xlabel="WAF, % of the drive without streams (the WAF itself at each bar)")
-    canvas.legend(loc="outside upper center", ncols=4, fontsize=8)
+    canvas.legend(loc="outside upper center", ncols=4)
     save(canvas, folder, STREAMS)
     alt = f"Write amplification with the chosen dictionary, of that without streams: {', '.join(shares)}."
     caption = "Write amplification on test cycles by placement; a drive without streams is 100 %. Shorter is better."

@@ -41,7 +41,7 @@ from cachezoo.labels.streams import StreamLabels, labels_of
 from cachezoo.questions.wear.options import WearOptions
 from cachezoo.seeds import derive_seed
 from cachezoo.settings.wear import Drive, Victim
-from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, panels, settings, write
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREY, NARROW, SMALL, settings, write
 from cachezoo.sizes import human
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.table import Trace
@@ -70,8 +70,8 @@ GRIDS: Grids = {
 NOT_THE_HOSTS = (LEGACY, *BY_DRIVE, *BOUNDS)  # placements that no host can use, and the one that all are compared with
 BAR = 0.72
 BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
-ROOM = 1.3  # of the longest bar, so that its value fits into the panel
-COLUMNS = ("WAF, with 90 % interval", "erases of blocks in the cycle", "drive writes until worn out")
+ROOM = 1.6  # of the longest bar, so that its value fits into the panel
+COLUMNS = ("WAF, with\n90 % interval", "erases of blocks\nin the cycle", "drive writes\nuntil worn out")
 
 
 @dataclass
@@ -165,7 +165,7 @@ class Placing:
                 note += " goes to stream 0"
             elif not features:
                 note = f"FIOS's rule chooses no feature by cycle {number + 1}, so that all goes to stream 0; "
-                note += "--by fios:FASC names some"
+                note += "--placement fios:FASC names some"
             else:
                 clusters = cluster_bits(bits_of(labels, features, WINDOW), labels, streams, seed)
                 own = dictionary_of(clusters, labels, writes.volumes)
@@ -514,12 +514,14 @@ def draw_wear(table: WearTable, title: str, path: Path) -> None:
     Raises:
         CachezooError: the file cannot be written.
     """
+    from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter
 
     drives = list(dict.fromkeys((row.over_provisioning, row.victim) for row in table.rows))
-    height = 1.0 + len(drives) * 0.7 + 0.21 * len(table.rows)
-    with settings(), atomic_file(path) as temporary:
-        canvas, grid = panels(len(drives), len(COLUMNS), height)
+    height = 1.0 + len(drives) * 0.7 + 0.25 * len(table.rows)
+    with settings(narrow=True), atomic_file(path) as temporary:
+        canvas = Figure(figsize=(NARROW, height), layout="constrained")
+        grid = canvas.subplots(len(drives), len(COLUMNS), squeeze=False)
         for line, drive in zip(grid, drives, strict=True):
             rows = [row for row in table.rows if (row.over_provisioning, row.victim) == drive]
             _bars(line[0], rows, [row.waf for row in rows], "{:.2f}", [row.waf_interval for row in rows])
@@ -564,9 +566,9 @@ def _bars(
         ]
         axes.errorbar(values, places, xerr=spread, fmt="none", ecolor=AMBER, elinewidth=1.5)
     for place, (value, end) in enumerate(zip(values, ends, strict=True)):
-        axes.text(end, place, f" {form.format(value)}", va="center", fontsize=8, bbox=BEHIND)
+        axes.text(end, place, f" {form.format(value)}", va="center", fontsize=SMALL, bbox=BEHIND)
     axes.set_xlim(0, ROOM * max([*ends, 1]))
-    axes.locator_params(axis="x", nbins=4)  # numbers of many digits do not touch
+    axes.locator_params(axis="x", nbins=2)  # numbers of many digits do not touch
     axes.set_yticks(places, [""] * len(rows))
     axes.grid(False, axis="y")
     axes.set_ylim(len(rows) - 0.4, -0.6)

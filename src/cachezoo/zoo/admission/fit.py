@@ -45,7 +45,7 @@ class Variant:
     """One of a category's admission models; those beside the full one are for caches that give it less.
 
     A cache below a block device sees neither the user nor the namespace of a request. Where a forest that learned with
-    them knows none, up to 14 % of its decisions turn and its threshold misses the write budget (docs/baleen.md); so
+    them knows none, up to 14 % of its decisions turn and its threshold misses the write budget (docs/flash.md); so
     the others learn without. The small one, for few microseconds a decision, is a block model too.
     """
 

@@ -11,7 +11,7 @@ from cachezoo.settings.base import Joining
 from cachezoo.show.formats import NONE, UNIT_SPACE, number, percent, points, words
 from cachezoo.show.plots import CARRIED
 from cachezoo.show.section import Figure, Section
-from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, VERMILION, panels, save
+from cachezoo.show.style import BLACK, BLUE, GREEN, GREY, NARROW, VERMILION, save, settings
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.zoo.base import ReportSection, Results
 from cachezoo.zoo.reuse.metrics import (
@@ -30,6 +30,7 @@ from cachezoo.zoo.reuse.metrics import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
     from cachezoo.models.measured import Measured
 
@@ -281,7 +282,7 @@ TITLE = "One cache for every workload: at home and carried over"
 # Colour and form: either alone tells the three apart.
 MARKS: Mapping[Where, tuple[str, str]] = {"home": (BLUE, "o"), "set-up": (GREEN, "s"), "program": (VERMILION, "^")}
 LEFT_END = -10.0  # of the axis, in points: what loses more is an arrow there, with its figure
-LINE_INCHES = 0.19
+LINE_INCHES = 0.21
 
 
 def _metrics(sources: "Measured") -> ReuseMetrics | None:
@@ -338,17 +339,10 @@ def carried_figure(metrics: ReuseMetrics | None, folder: Path) -> Figure | None:
     rows = ordered(metrics) if metrics is not None else []
     if metrics is None or not rows:
         return None
-    counts = {where: sum(metrics.traces[key].where == where for key, _ in rows) for where in PLACES}
-    found = [where for where in PLACES if counts[where]]
-    canvas, axes = panels(len(found), 1, LINE_INCHES * len(rows) + 0.5 * len(found) + 0.6, [counts[w] for w in found])
-    highest = max(1.0, *(_ends(row)[1] for _, row in rows))
-    for axis, where in zip([line[0] for line in axes], found, strict=True):
-        _group_panel(axis, where, [(key, row) for key, row in rows if metrics.traces[key].where == where])
-        axis.set_xlim(_left(rows), 1.04 * highest)
-        if where != found[-1]:
-            axis.set_xticklabels([])
-    axes[-1][0].set_xlabel("lead over the way to run a classic that was best on the first half, points of hit ratio")
-    save(canvas, folder, CARRIED)
+    found = [where for where in PLACES if any(metrics.traces[key].where == where for key, _ in rows)]
+    with settings(narrow=True):
+        canvas = _drawn(metrics, rows, found)
+        save(canvas, folder, CARRIED)
     means = [group for where in found if (group := metrics.group(where, metrics.capacity_fraction)) is not None]
     said = [f"{points(group.lead_points)} {SHOWN[group.where]}" for group in means]
     alt = f"Lead on each of {len(rows)} test streams, as tabled; means: {words(said)}."
@@ -357,6 +351,23 @@ def carried_figure(metrics: ReuseMetrics | None, folder: Path) -> Figure | None:
         "line of its 90 % interval over seeds and time; dashed: mean of the group; left of 0 the rival is better."
     )
     return Figure(CARRIED, alt, caption)
+
+
+def _drawn(metrics: ReuseMetrics, rows: Sequence[tuple[str, ReuseRow]], found: Sequence[Where]) -> "Canvas":
+    """A panel a group, as high as it has streams."""
+    from matplotlib.figure import Figure as Canvas
+
+    counts = [sum(metrics.traces[key].where == where for key, _ in rows) for where in found]
+    canvas = Canvas(figsize=(NARROW, LINE_INCHES * len(rows) + 0.5 * len(found) + 0.8), layout="constrained")
+    axes = canvas.subplots(len(found), 1, squeeze=False, gridspec_kw={"height_ratios": counts})
+    highest = max(1.0, *(_ends(row)[1] for _, row in rows))
+    for axis, where in zip([line[0] for line in axes], found, strict=True):
+        _group_panel(axis, where, [(key, row) for key, row in rows if metrics.traces[key].where == where])
+        axis.set_xlim(_left(rows), 1.04 * highest)
+        if where != found[-1]:
+            axis.set_xticklabels([])
+    axes[-1][0].set_xlabel("lead over the classic that was best on the first half, points")
+    return canvas
 
 
 def _ends(row: ReuseRow) -> tuple[float, float]:
@@ -382,10 +393,10 @@ def _group_panel(axis: "Axes", where: Where, rows: Sequence[tuple[str, ReuseRow]
         axis.plot(value, y, marker=mark, color=colour, ms=5)
     axis.axvline(0, color=BLACK, lw=1)
     axis.axvline(max(LEFT_END, float(np.mean(leads))), color=GREY, ls="--", lw=1)
-    axis.set_yticks(at, [key for key, _ in rows], fontsize=8)
+    axis.set_yticks(at, [key for key, _ in rows])
     axis.set_ylim(-0.7, len(rows) - 0.3)
     axis.grid(visible=False, axis="y")
-    axis.set_title(f"{SHOWN[where]}: {WHERE[where]}", loc="left")
+    axis.set_title(WHERE[where], loc="left")
 
 
 def _carried(sources: "Measured", category: str) -> str:

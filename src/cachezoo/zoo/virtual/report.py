@@ -11,7 +11,7 @@ from cachezoo.contest.verdict import LEAST_HITS
 from cachezoo.show.formats import NONE, number, percent, span, words
 from cachezoo.show.plots import VIRTUAL
 from cachezoo.show.section import Figure, Section
-from cachezoo.show.style import AMBER, BLUE, GREEN, GREY, SKY, panels, save
+from cachezoo.show.style import AMBER, BLACK, BLUE, GREEN, GREY, panels, save
 from cachezoo.show.table import Cell, Column, Table, name_cell, number_cell, share_cell
 from cachezoo.zoo.base import ReportSection, Results
 from cachezoo.zoo.virtual.metrics import TUNED, Setting, VirtualMetrics, VirtualModel, VirtualRow, VirtualTrace
@@ -32,8 +32,9 @@ SHORT = {
     NO: "No gain in hits is shown on",
 }
 ACROSS = 2  # panels in a row
+NAMED = ("plain", "paper")  # the others lie close together
 PLACES = {"plain": ("plain policy", GREY, "o"), "paper": ("the paper's settings", AMBER, "^"),
-          "head": ("head of the tuned queue", SKY, "s"), "tuned": ("tuned", BLUE, "D")}  # fmt: skip
+          "head": ("head of the tuned queue", GREEN, "s"), "tuned": ("tuned", BLUE, "D")}  # fmt: skip
 
 
 def tests(metrics: Found) -> list[tuple[VirtualMetrics, VirtualModel, str, VirtualTrace]]:
@@ -287,19 +288,20 @@ def transfers_figure(metrics: Found, folder: Path) -> Figure | None:
                 [row.transfers for row in own], [100 * row.hit_ratio for row in own], color=colour, marker=marker,
                 label=label if axis is cells[0] else None, s=26, zorder=3,
             )  # fmt: skip
-            for row in own:
+            for row in own if kind in NAMED else ():
                 axis.annotate(
-                    row.policy, (row.transfers, 100 * row.hit_ratio), fontsize=6, xytext=(3, 2),
+                    row.policy, (row.transfers, 100 * row.hit_ratio), fontsize=8, xytext=(3, 2),
                     textcoords="offset points",
                 )  # fmt: skip
         # A cache whose every transfer is a miss lies on this line; what lies to the right of it reads ahead.
+        axis.margins(x=0.15)
         high = max(row.hit_ratio for row in trace.rows)
-        axis.plot([1, 1 - high], [0, 100 * high], color=GREEN, linewidth=0.8, zorder=1)
+        axis.plot([1, 1 - high], [0, 100 * high], color=BLACK, linewidth=0.8, zorder=1)
         axis.set(title=key, xlabel="transfers a page access", ylabel="hits, %")
         points.append(f"{key} {percent(tuned(model, trace).hit_ratio)} at {number(tuned(model, trace).transfers, 2)}")
     for axis in cells[len(found) :]:
         axis.set_visible(False)
-    canvas.legend(loc="outside upper center", ncols=4, fontsize=8)
+    canvas.legend(loc="outside upper center", ncols=4)
     save(canvas, folder, VIRTUAL)
     alt = f"Hits of the tuned virtual cache at its transfers a page access: {', '.join(points)}."
     caption = (

@@ -16,8 +16,6 @@ from cachezoo.policies.simulate import Simulator
 from cachezoo.questions.page.bench import Bench
 from cachezoo.questions.page.category import Settings, _row_of, _validation_choice, evaluate_trace
 from cachezoo.questions.page.compare import with_gaps
-from cachezoo.questions.page.plot import _styles
-from cachezoo.show.style import LINE_COLOURS, LINES, SKY
 from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from tests.metrics_data import page_trace, row
@@ -117,16 +115,3 @@ def test_a_model_is_held_against_what_validation_chose_and_against_the_floor(rat
     alone = _row_of(trace, "model", None)
     assert alone.gap_to_choice_points is alone.choice_gap_closed is None
     assert np.isclose(_row_of(trace, "model", "model").gap_to_choice_points, 0)
-
-
-def test_of_twenty_lines_a_model_s_has_a_colour_of_its_own_and_no_two_look_alike():
-    policies = [(f"classic{k}", "classic") for k in range(20)] + [("mine", "model"), ("belady_bypass", "bound")]
-    styles = _styles(policies)
-    assert len(set(styles.values())) == 22
-    assert styles["mine"] == (LINE_COLOURS[0], LINES[0], ".")
-
-
-def test_lru_has_one_colour_whatever_is_beside_it():
-    for others in ([], [("arc", "classic")], [(f"m{k}", "model") for k in range(12)]):
-        styles = _styles([*others, ("lru", "classic")])
-        assert styles["lru"] == (SKY, LINES[0], ".") and len(set(styles.values())) == len(styles)

@@ -462,7 +462,7 @@ def test_the_page_is_whole_and_asks_for_nothing():
     assert not FETCHED.search(text)
     assert "<script" not in text
     assert {"answer", "sizes", "costs", "sure", "models", "assumed"} <= set(page.ids)
-    assert page.tags["svg"] == 3
+    assert page.tags["figure"] == 3
     for word in ("gap_closed", "episode", "SSD has to last"):
         assert (word in page.said) == (word == "SSD has to last")
     for row in found.picked.rows:

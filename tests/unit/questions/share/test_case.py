@@ -176,7 +176,7 @@ def test_what_is_advised_was_chosen_before_and_is_put_into_service():
     )
     assert "and saves 50.0 % [50.0, 50.0] against shared(fragment=4), which runs today" in said
     assert service(own) == [
-        "to try it on other traces: --by 'fixed(pages=56/4, policy=lru/lru, fragment=4)'",
+        "to try it on other traces: --partitioner 'fixed(pages=56/4, policy=lru/lru, fragment=4)'",
         "in a cache daemon: Tenants.fixed([('lru', 56), ('lru', 4)]) of cachezoo.runtime, or cz_tenants_new "
         "(docs/runtime.md)",
         "on a disk of loop: nbdkit --filter=cachezoo file DISK cz-ssd=PART cz-size=224K cz-mode=lru",

@@ -97,7 +97,7 @@ def options(words, known):
 def documented():
     """The options of the filter, as docs/mounted.md has them."""
     text = (Path(__file__).parents[4] / "docs" / "mounted.md").read_text(encoding="utf-8")
-    return set(re.findall(r"`(cz-[a-z-]+)=", text))
+    return set(re.findall(r"\b(cz-[a-z-]+)=", text))
 
 
 def check(line):

@@ -72,5 +72,5 @@ def test_what_cannot_be_judged_is_refused():
     simulator = simulator_of(300, 40, 5)
     with pytest.raises(TraceError, match="pages in the last cycle, at least 20 are needed"):
         page_cache_writes(simulator, "lru", 40, 100)
-    with pytest.raises(ConfigError, match="--by fios:F: it learns from chunks"):
+    with pytest.raises(ConfigError, match="--placement fios:F: it learns from chunks"):
         check_cache(WearOptions(("legacy", "fios:F"), (4,), (0.1,), Drive(), 0))

@@ -113,14 +113,15 @@ def answers(monkeypatch, *args):
 
 @pytest.mark.usefixtures("in_short_spans")
 def test_the_answer_is_that_of_traces_in_memory(traces, monkeypatch):
-    words = ("--by", RULES, "--op", "28%", "--streams", "4", "--victim", "greedy", "--unit", "32KiB", "--free", "8")
+    words = ("--placement", RULES, "--op", "28%", "--streams", "4", "--victim", "greedy")
+    words += ("--unit", "32KiB", "--free", "8")
     for names in (["ids.parquet"], ["other.parquet", "ids.parquet"]):
         whole, ours = answers(monkeypatch, "--only", "wear", *(traces / name for name in names), *words)
         assert ours == whole
 
 
 def test_fios_is_left_out_of_long_traces_and_that_is_said(traces, monkeypatch):
-    words = ("--by", "equal,fios", "--op", "28%", "--streams", "4", "--unit", "32KiB", "--free", "2")
+    words = ("--placement", "equal,fios", "--op", "28%", "--streams", "4", "--unit", "32KiB", "--free", "2")
     whole, ours = answers(monkeypatch, "--only", "wear", traces / "raw.csv", *words)
     assert [row["placement"] for row in ours["rows"]] == ["legacy", "equal", "legacy", "equal"]
     assert ours["notes"][0].startswith("fios: ") and ours["notes"][1:] == [
@@ -143,7 +144,7 @@ def test_from_python_it_is_the_command_s(traces, monkeypatch):
     paths, words = [traces / "raw.csv", traces / "ids.parquet"], {"op": "28%", "streams": 4, "unit": "32KiB", "free": 2}
     options = [word for name, value in words.items() for word in (f"--{name}", value)]
     for given in (paths[1:], paths):
-        printed = answers(monkeypatch, "--only", "wear", *given, "--by", "legacy,fios", *options)
+        printed = answers(monkeypatch, "--only", "wear", *given, "--placement", "legacy,fios", *options)
         found = from_python(monkeypatch, given if len(given) > 1 else given[0], "legacy,fios", **words)
         assert found[0]["trace"] == found[1]["trace"] and len(found[0]["trace"]) == len(given)
         assert [own | {"trace": []} for own in found] == [own | {"trace": []} for own in printed]
@@ -157,7 +158,7 @@ def test_from_python_rows_that_stand_for_several_accesses_are_so_many_writes(tmp
     lines = [f"{time},{'RW'[op]},{offset},{size},{1 + time % 3}" for time, op, offset, size in rows]
     path.write_text("\n".join(["time_us,op,offset,size,count", *lines]) + "\n")
     options = ("--op", "28%", "--streams", "4", "--unit", "32KiB", "--free", "2")
-    printed = json.loads(run("recommend", "--only", "wear", path, "--by", "legacy", *options, "--json").stdout)
+    printed = json.loads(run("recommend", "--only", "wear", path, "--placement", "legacy", *options, "--json").stdout)
     ours = cz.wear(path, "legacy", op="28%", streams=4, unit="32KiB", free=2).values
     assert ours["host_pages"] == printed["host_pages"]
 
@@ -166,7 +167,7 @@ def test_from_python_rows_that_stand_for_several_accesses_are_so_many_writes(tmp
 @pytest.mark.usefixtures("in_short_spans")
 def test_a_cache_s_ssd_wears_as_that_of_a_trace_in_memory(traces, monkeypatch, name):
     words = ("--policy", "lru", "--policy", "rejectx", "--policy", "arc", "--size", "60%", "--op", "28%")
-    by = ("--by", "legacy,autostream", "--streams", "2", "--cycles", "4")
+    by = ("--placement", "legacy,autostream", "--streams", "2", "--cycles", "4")
     whole, ours = answers(monkeypatch, "--only", "cache-wear", traces / name, *words, *by)
     assert ours == whole and len(ours["runs"]) == 3
 

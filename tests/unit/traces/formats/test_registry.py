@@ -4,25 +4,16 @@ from pathlib import Path
 import pytest
 
 from cachezoo.errors import TraceError
+from cachezoo.show.markdown import between
 from cachezoo.traces.formats import FORMATS, fits_of
 from cachezoo.traces.recognise import choose
 from cachezoo.traces.source import Source
-from cachezoo.traces.table import CODED_COLUMNS
-
-ROOT = Path(__file__).resolve().parents[4]
-ROW = re.compile(r"^\| (\w+)( \(r/w\))? \| (.+) \| (.+) \| (.+) \| (.+) \| (.+) \|$", re.MULTILINE)
+from scripts.format_table import PAGE, table
 
 
 def test_the_table_of_the_documentation_is_the_registry() -> None:
-    rows = {found[1]: found for found in ROW.finditer((ROOT / "docs/traces.md").read_text())}
-    assert set(rows) >= set(FORMATS)
-    for entry in FORMATS.values():
-        row = rows[entry.id]
-        assert bool(row[2]) == (entry.write is not None or entry.write_objects is not None), entry.id
-        said = set(re.findall(r"`(\w+)`", row[7]))
-        assert said == {*entry.options.model_fields, *entry.write_options.model_fields}, entry.id
-        keeps = {name for name in ("latency_us", "count", *CODED_COLUMNS[1:]) if name in row[6]}
-        assert keeps == set(entry.keeps) or row[6] == "every column", entry.id
+    text = PAGE.read_text(encoding="utf-8")
+    assert between(text, "formats", table(), PAGE) == text, "run `python -m scripts.format_table --write`"
 
 
 def test_ids_and_titles_are_unlike() -> None:
