@@ -173,7 +173,8 @@ class Group:
         return self.lead_points > 0
 
 
-CHOSEN, HINDSIGHT, OPTIMAL = "the best way, chosen on the first half", "the best classic in hindsight", "the optimum"
+CHOSEN = "the classic and setting best on the first half"
+DEFAULTS, SETTINGS, OPTIMAL = "the best default in hindsight", "the best setting in hindsight", "the optimum"
 """What stands for several policies in `Reduction.name`."""
 
 
@@ -218,7 +219,8 @@ def reductions(rows: Sequence[ReuseRow]) -> list[Reduction]:
         rows[0].policy: [mean_hit_ratio(row) for row in rows],
     }
     known = {
-        HINDSIGHT: [row.best_classic_hit_ratio for row in rows],
+        DEFAULTS: [row.best_classic_hit_ratio for row in rows],
+        SETTINGS: [row.best_way_hit_ratio for row in rows],
         OPTIMAL: [row.optimum_hit_ratio for row in rows],
     }
     most = [max(own) for own in zip(*could.values(), strict=True)]
@@ -331,9 +333,9 @@ def headline_text(metrics: ReuseMetrics) -> str:
     rival = max((one for one in found.values() if one.first is not None), key=lambda one: one.mean)
     return (
         f"Over {_streams(len(rows))}, with a cache of {percent(fraction, 0)} of their pages, {rows[0].policy} misses "
-        f"{percent(own.mean)} less than LRU in the mean ({percent(own.worst)} at worst) and is first on {own.first}; "
-        f"{'next' if rival.mean < own.mean else 'ahead of it'} comes {rival.name} with {percent(rival.mean)} "
-        f"({percent(rival.worst)}). The optimum misses {percent(found[OPTIMAL].mean)} less."
+        f"{percent(own.mean)} less than LRU in the mean ({percent(own.worst)} at worst) and is first on {own.first}. "
+        f"{'Second' if rival.mean < own.mean else 'Ahead of it'} is {rival.name}: {percent(rival.mean)} "
+        f"({percent(rival.worst)} at worst). The optimum misses {percent(found[OPTIMAL].mean)} less."
     )
 
 

@@ -57,7 +57,7 @@ def reduction_table(metrics: ReuseMetrics) -> Table:
     columns = [
         Column("cache", numeric=False),
         *(Column(name) for name in ("mean", "P10", "P50", "P90", "worst")),
-        Column("first", "streams where nothing else that can be run misses less"),
+        Column("first", "streams where no other row that can be run misses less"),
         *(Column(f"mean at {percent(other, 0)}") for other in others),
     ]
     rows = [
@@ -94,7 +94,7 @@ def group_table(metrics: ReuseMetrics) -> Table:
         Column("gap closed", f"from the best classic in hindsight: median, {SPREAD}"),
         Column("of all ways", "the same from the best of them in hindsight: median"),
         Column("spread over seeds", "median of the sd, points of hit ratio"),
-        Column("SSD writes", "over the rival's, median"),
+        Column("SSD writes", "times the rival's, median"),
     ]
     rows = [_group_cells(group, promoted(metrics)) for group in metrics.groups()]
     return Table(f"{_named(metrics)} at home and carried over", columns, rows)

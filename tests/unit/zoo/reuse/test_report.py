@@ -7,7 +7,7 @@ from cachezoo.models.measured import Measured, Model
 from cachezoo.show.plots import CARRIED
 from cachezoo.show.style import settings
 from cachezoo.zoo.registry import SYSTEMS
-from cachezoo.zoo.reuse.metrics import CHOSEN, HINDSIGHT, OPTIMAL, PLACES, ReuseMetrics, group_text, reductions
+from cachezoo.zoo.reuse.metrics import CHOSEN, DEFAULTS, OPTIMAL, PLACES, SETTINGS, ReuseMetrics, group_text, reductions
 from cachezoo.zoo.reuse.report import PART, advice, carried_figure, group_table, ordered, tables, trace_table, values
 from tests.metrics_data import BEST, FRACTIONS, reuse_joined, reuse_metrics, reuse_row, reuse_trace, workload_metrics
 from tests.report_data import trained
@@ -52,11 +52,11 @@ def test_misses_saved_are_those_of_lru_less_ones_own_over_them() -> None:
     ]
     found = {one.name: one for one in reductions(rows)}
     own, arc = found[MODEL], found["arc"]
-    assert [one.name for one in reductions(rows)] == [MODEL, CHOSEN, "arc", HINDSIGHT, OPTIMAL]
+    assert [one.name for one in reductions(rows)] == [MODEL, CHOSEN, "arc", DEFAULTS, OPTIMAL, SETTINGS]
     assert (own.mean, own.worst, own.median) == (pytest.approx(0.2), pytest.approx(0.0), pytest.approx(0.2))
     assert (own.tenth, own.ninetieth) == (pytest.approx(0.04), pytest.approx(0.36))
     assert (arc.mean, arc.worst) == (pytest.approx(0.0), pytest.approx(-0.2))
-    assert [one.first for one in found.values()] == [1, 1, 0, None, None]
+    assert [one.first for one in found.values()] == [1, 1, 0, None, None, None]
 
 
 def test_the_table_of_misses_has_all_capacities() -> None:
