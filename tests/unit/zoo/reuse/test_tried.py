@@ -8,7 +8,7 @@ import pytest
 from cachezoo.contest.lead import Mean
 from cachezoo.contest.verdict import Worth
 from cachezoo.errors import TraceError
-from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.cache import policy_of
 from cachezoo.zoo.reuse.retrained import Trained, outcomes, rows_of_part
@@ -90,6 +90,14 @@ def test_what_is_judged_is_neither_fitted_nor_chooses_the_rival() -> None:
     for one, other in zip(*(bench.rows(FIT) for bench in benches), strict=True):
         for column, same in zip(one, other, strict=True):
             np.testing.assert_array_equal(column, same)
+
+
+def test_rows_of_a_part_are_drawn_for_the_cache_of_the_whole_trace() -> None:
+    own = part(3000, 5)
+    capacity = capacity_pages(FIT.fit.capacities[0], own.pages.n_pages)
+    accesses = int(own.pages.request_start[1000])
+    assert 0 < accesses - 4 * capacity < FIT.fit.rows  # all whose next use is settled are drawn
+    assert len(rows_of_part(own, 0, 1000, FIT, 1).target) == accesses - 4 * capacity
 
 
 def test_too_little_to_judge_is_refused() -> None:
