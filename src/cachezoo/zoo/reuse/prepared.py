@@ -64,7 +64,7 @@ def in_turns(first: Prepared, second: Prepared) -> Prepared:
     turns = [*own, *(Turn(turn.trace_id) for turn in own)]
     key = f"{first.key}+{second.key}"
     trace = mixing.in_turns([first.trace, second.trace], key, turns)
-    return Prepared(key, first.path, trace, expand_pages(trace))
+    return Prepared(key, None, trace, expand_pages(trace))
 
 
 def places(
