@@ -120,7 +120,8 @@ def test_a_size_that_a_device_cannot_hold_with_its_table_is_refused(folder, monk
         try:
             found.check(wanted(size=f"{size}B", **changes))
         except ServeError as error:
-            assert f"--size: {size:,} bytes do not fit on {folder}/ssd, which has {device:,}: with its table" in str(error)
+            said = f"--size: {size:,} bytes do not fit on {folder}/ssd, which has {device:,}: with its table"
+            assert said in str(error)
             return False
         return True
 
