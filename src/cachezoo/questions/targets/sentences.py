@@ -129,10 +129,10 @@ def sureness(found: Advice) -> Sequence[str]:
             f"defaults it {_saves(lead)}."
         )
         if found.answer is Answer.DEFAULTS:
-            least = percent(LEAST_SAVING, 0)
+            least, this = percent(LEAST_SAVING, 0), percent(lead.value, 2, signed=lead.value < 0)
             lines.append(
-                f"The defaults stay, as a change must save {least} or more, with an interval above 0, on the second "
-                "half."
+                f"The defaults stay: on the second half a change must save {least} or more, with an interval above 0; "
+                f"this one saves {this}."
             )
     lower = [row for row in found.rows if row is not found.found and row.ran.mean < found.advised.ran.mean]
     if lower and found.answer is not Answer.NOTHING:
