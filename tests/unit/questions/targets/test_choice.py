@@ -131,6 +131,17 @@ def test_the_words_say_what_the_figures_are():
     assert [row[""] for row in cells(found)].count(">") == 1
 
 
+def test_the_words_say_why_the_defaults_stay():
+    found = advised(HOT)
+    slower = replace(found.default, ran=replace(found.default.ran))
+    kept = replace(found, found=slower, rows=(found.default, slower))
+    assert kept.answer is Answer.DEFAULTS
+    assert [line[:16] for line in sureness(kept)] == ["Best found on th", "The defaults sta", "Against no cache"]
+    faster = replace(found.default, ran=replace(found.default.ran, mean=1.0))
+    late = replace(found, found=found.default, rows=(found.default, faster))
+    assert "Other rows that take less time were not the best on the first half, which chooses." in sureness(late)
+
+
 def test_trials_are_those_of_the_knobs_that_a_mode_has():
     options = TargetOptions(OPEN_CAS, modes=("wt",))
     assert trials(options) == 6 + 1 + 4 + 4 + 2 + 3
