@@ -35,13 +35,13 @@ corpus: ## capture the traces of the corpus that are missing (as root)
 	@$(RUN) .venv/bin/python -m tools.capture corpus
 
 # Every bundle as one archive in release/, with SHA256SUMS, and docs/zoo.md; then what else a release takes.
-release: ## pack every bundle, and walk the list of a release; KEY=private.pem signs
+release: ## pack every bundle into release/, and walk the list; KEY=private.pem signs
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python -m scripts.release $(addprefix --key ,$(KEY))
 
 # Your own traces join the fit, and the models made of it challenge: make retrain TRACES="a.csv b.csv" CATEGORY=database
 # With TRY=1 nothing is changed: it says what an hour, a day and a week of the trace bring the page cache.
-retrain: ## fit your own traces in: TRACES="a.csv b.csv" CATEGORY=database; TRY=1: only try
+retrain: ## train on your traces: TRACES="a.csv b.csv" CATEGORY=database; TRY=1: only try
 	@$(RUN) scripts/bootstrap.sh requirements.lock
 	@$(RUN) .venv/bin/python scripts/retrain.py $(if $(TRY),--try) $(addprefix --category ,$(CATEGORY)) $(TRACES)
 
