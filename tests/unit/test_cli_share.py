@@ -141,7 +141,7 @@ def test_a_plot_says_where_nothing_is_known_and_what_the_dotted_line_is(folder, 
     picture = tmp_path / "share.svg"
     run(*SHARE, folder / "both.parquet", "--partitioner", by, "--size", "64p", "-o", picture)
     drawn = picture.read_text()
-    for text in ("not known", "the two, not told apart", "counting begins"):
+    for text in ("not known", "these two together", "counting begins"):
         assert drawn.count(f"<!-- {text} -->") == 1, text
 
 
