@@ -136,12 +136,12 @@ def test_a_plot_is_png_or_svg_and_its_bytes_depend_on_the_contest_alone(folder, 
         assert own[0].read_bytes() == own[1].read_bytes() and own[0].read_bytes().startswith(begin)
 
 
-def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, tmp_path):
+def test_a_plot_says_where_nothing_is_known_and_what_the_dotted_line_is(folder, tmp_path):
     by = "shared(fragment=8),shared(fragment=8, policy=vrm(fragment=8, n=512, q=100))"
     picture = tmp_path / "share.svg"
     run(*SHARE, folder / "both.parquet", "--partitioner", by, "--size", "64p", "-o", picture)
     drawn = picture.read_text()
-    for text in ("not told", "the two, not told apart", "counting begins"):
+    for text in ("not known", "these two together", "counting begins"):
         assert drawn.count(f"<!-- {text} -->") == 1, text
 
 

@@ -16,7 +16,7 @@ from cachezoo.sizes import PAGE_BYTES, human
 
 NOTED = 0.005  # of a hit ratio, or a part of transfers: less is not worth a sentence
 EARLY = 0.5  # of the run: an application that ends before it leaves the cache to the others for most of the time
-FEW = 0.25  # of an application's references
+FEW = 0.25  # of an application's page accesses
 MOST_NAMED = 3
 DAEMON, OF_DAEMON = "in a cache daemon:", "of cachezoo.runtime, or cz_tenants_new (docs/runtime.md)"
 FILTER = {"lru": "cz-mode=lru", "rejectx": "cz-mode=rejectx"}  # policies of the nbdkit filter, and how each is typed
@@ -61,7 +61,7 @@ def hits_and_slowdown(row: Score, a: int) -> str:
 
 
 def reads(row: Score, a: int) -> str:
-    """The pages read for an application, a reference of its own."""
+    """The pages read for an application, for each page access by it."""
     one, errors = row.applications[a], row.application_errors
     return give_or_take(number(one.transfers, 3), None if errors is None else errors[a, 1], 3)
 
@@ -75,7 +75,8 @@ def _compared(own: Score, other: Score, name: str) -> str:
 def answer(found: Comparison) -> str:
     """What to do first: share the cache, split it, or change nothing, in a few sentences.
 
-    What is advised was chosen on the references before those that count, and is compared on these with what runs today.
+    What is advised was chosen on the page accesses before those that count, and is compared on these with what runs
+    today.
     """
     caches = [row for row in found.rows if not row.candidate.knows]
     if not caches:
@@ -83,8 +84,9 @@ def answer(found: Comparison) -> str:
     if not found.earlier:
         least = min(caches, key=lambda row: row.transfers)
         return (
-            "Nothing is advised: too few references come before those that count to choose on them; leave --count at "
-            f"half, or give longer traces. {least.candidate} reads least, {least.transfers:.4f} pages a reference."
+            "Nothing is advised: too few page accesses come before those that count to choose on them; leave --count "
+            f"at half, or give longer traces. {least.candidate} reads least, {least.transfers:.4f} pages for each page "
+            "access."
         )
     best, now = found.best(), found.row(found.now)
     if best is None:
@@ -96,7 +98,7 @@ def answer(found: Comparison) -> str:
 
 def _advice(best: Score, now: Score | None, found: Comparison) -> str:
     """What to do, what it reads, and its rivals."""
-    read = f"reads {give_or_take(f'{best.transfers:.4f}', best.error_90, 4)} pages a reference"
+    read = f"reads {give_or_take(f'{best.transfers:.4f}', best.error_90, 4)} pages for each page access"
     other = found.best(splits=not best.candidate.splits)
     if best is now:
         rival = other or next((row for row in found.rows if row is not best and not row.candidate.knows), None)
@@ -104,15 +106,15 @@ def _advice(best: Score, now: Score | None, found: Comparison) -> str:
         return f"Change nothing: {best.candidate}, which runs today, {read}{compared}."
     if now is not None and found.advised is None:
         return (
-            f"Change nothing: {now.candidate}, which runs today, reads {now.transfers:.4f} pages a reference. What "
-            f"read least before these references, {best.candidate}, {_compared(best, now, 'that')}."
+            f"Change nothing: {now.candidate}, which runs today, reads {now.transfers:.4f} pages for each page access. "
+            f"What read least before these page accesses, {best.candidate}, {_compared(best, now, 'that')}."
         )
     if now is None:
         text = f"{_begin(best)} {read}"
     elif found.keeps_floors(now):
         text = f"{_begin(best)} {read} and {_compared(best, now, f'{now.candidate}, which runs today')}"
     else:
-        kept = f"kept the floors before these references, and {now.candidate}, which runs today, does not keep them"
+        kept = f"kept the floors before these page accesses, and {now.candidate}, which runs today, does not keep them"
         text = f"{_begin(best)} {kept}. It {read} and {_compared(best, now, 'that')}"
     if other is None or other is now:
         return f"{text}."
@@ -230,7 +232,7 @@ def _bound(best: Score, found: Comparison) -> str:
 def uneven(case: Case) -> list[str]:
     """What to know of applications of which little is there, a line each; of many the first to end, and how many more.
 
-    One ends long before the others, or few of its references count: the answer holds little for it.
+    One ends long before the others, or few of its page accesses count: the answer holds little for it.
     """
     mix, counted = case.mix, case.references.tolist()
     ends = [(int(mix.before(places[-1])) + 1) / mix.references for places in mix.at]
@@ -238,13 +240,13 @@ def uneven(case: Case) -> list[str]:
     named = sorted((k for k in range(mix.count) if ends[k] < EARLY or few[k]), key=lambda k: ends[k])
     lines = []
     for k in named[:MOST_NAMED]:
-        count = f"{counted[k]:,} of the {mix.applications[k].references:,} references of {mix.names[k]} count"
+        count = f"{counted[k]:,} of the {mix.applications[k].references:,} page accesses by {mix.names[k]} count"
         left = [name for name, end in zip(mix.names, ends, strict=True) if end > ends[k]]
         after = f"{left[0]} has the cache to itself" if len(left) == 1 else f"the {len(left)} that go on have the cache"
         early = f"{mix.names[k]} ends at {share(ends[k])} of the run; after that {after}; {count}"
         lines.append(early if ends[k] < EARLY else f"only {count}")
     if len(named) > MOST_NAMED:
-        lines.append(f"{len(named) - MOST_NAMED} more applications end early too, or few of their references count")
+        lines.append(f"{len(named) - MOST_NAMED} more applications end early too, or few of their page accesses count")
     return lines
 
 
@@ -252,15 +254,15 @@ def caption(found: Comparison, device: str) -> str:
     """What the tables' figures are of."""
     counted, total = found.case.counted, found.case.mix.references
     order = (
-        "in lockstep, one reference of each in turn"
+        "in lockstep, one page access of each in turn"
         if found.case.mix.order == "lockstep"
         else "in the order of their times, each trace from its own 0 on"
     )
     together = any(not row.shared.known for row in found.rows)
     return "; ".join([
         f"{found.case.mix.count} applications {order}",
-        f"{counted:,} of {total:,} references count",
-        "transfers: pages read a reference, for misses, for runs away from the head, and for new splits",
+        f"{counted:,} of {total:,} page accesses count",
+        "transfers: pages read for each page access, for misses, for runs away from the head, and for new splits",
         *(["in runs: both together, not told apart"] if together else []),
         "slowdown: mean page time over that with all of the cache to itself under LRU",
         "fairness: harmonic mean of the inverses; speed-up: their sum",

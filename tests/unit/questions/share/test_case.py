@@ -150,7 +150,7 @@ def test_disk_times_are_each_applications_own():
 
 def test_the_answer_is_to_share_or_to_split():
     said = answer(found("equal(fragment=8),shared(fragment=8),static-best(fragment=8)", "half"))
-    assert said.startswith(("Share it: ", "Split it: ", "Change nothing: ")) and "pages a reference" in said
+    assert said.startswith(("Share it: ", "Split it: ", "Change nothing: ")) and "pages for each page access" in said
     assert "without the future" in answer(found("static-best(fragment=8)"))
     assert answer(found("equal(fragment=8)")).startswith("Change nothing: equal(fragment=8), which runs today, reads")
 
@@ -222,7 +222,8 @@ def test_a_floor_that_today_is_missed_is_a_reason_to_change():
     floors = (Floor(hits=0.9), Floor(pages=8))
     own = compare(looping(), parse_several(LOOPING), 60, "half", BUILT_IN.hdd, floors=floors)
     assert own.earlier[own.now] is None and own.advised is own.rows[1]
-    assert "kept the floors before these references, and shared(fragment=4), which runs today, does not" in answer(own)
+    said = "kept the floors before these page accesses, and shared(fragment=4), which runs today, does not"
+    assert said in answer(own)
     assert "All floors are kept." in answer(own)
     high = compare(looping(), parse_several(LOOPING), 60, "half", BUILT_IN.hdd, floors=(Floor(), Floor(hits=0.1)))
     assert answer(high).startswith("None keeps the floors. ") and "scan has a hit ratio of 0.000, not 0.1" in answer(
@@ -233,7 +234,7 @@ def test_a_floor_that_today_is_missed_is_a_reason_to_change():
 def test_where_all_counts_nothing_is_advised():
     own = compare(looping(), parse_several(LOOPING), 60, "all", BUILT_IN.hdd)
     assert own.earlier == {} and own.advised is None and service(own) == []
-    assert answer(own).startswith("Nothing is advised: too few references come before those that count")
+    assert answer(own).startswith("Nothing is advised: too few page accesses come before those that count")
     assert own.left_out[0].startswith("left out: learned(policy=lru|lfu, fragment=4): it learns from references before")
 
 
@@ -247,7 +248,7 @@ def test_the_answer_says_what_a_higher_hit_ratio_costs():
 def test_a_short_mix_is_said_to_be_short():
     short = [named_trace("a", 60, 40, 5), named_trace("b", 60, 40, 6)]
     own = found("equal(fragment=8),shared(fragment=8)", traces=short, pages=32)
-    assert own.rows[0].hits.interval is None and "too few references come before" in answer(own)
+    assert own.rows[0].hits.interval is None and "too few page accesses come before" in answer(own)
     assert cells(own.rows[0])["90 %"] == NONE
 
 
@@ -281,11 +282,11 @@ def notes(*lengths, warmup="0"):
 
 def test_applications_of_which_little_is_there_are_noted():
     assert notes(500, 600, warmup="100") == []
-    assert notes(600, 700, warmup="500,0") == ["only 100 of the 600 references of a0 count"]
+    assert notes(600, 700, warmup="500,0") == ["only 100 of the 600 page accesses by a0 count"]
     assert notes(100, 1900, warmup="100") == [
-        "a0 ends at 10 % of the run; after that a1 has the cache to itself; 50 of the 100 references of a0 count"
+        "a0 ends at 10 % of the run; after that a1 has the cache to itself; 50 of the 100 page accesses by a0 count"
     ]
     assert notes(50, 500, 500)[0].startswith("a0 ends at 14 % of the run; after that the 2 that go on have the cache; ")
     lines = notes(40, 30, 20, 10, 50, 2000)
     assert [line.split()[0] for line in lines] == ["a3", "a2", "a1", "2"]
-    assert lines[-1] == "2 more applications end early too, or few of their references count"
+    assert lines[-1] == "2 more applications end early too, or few of their page accesses count"
