@@ -93,15 +93,15 @@ EXAMPLES: Mapping[str, Example] = {
     "share": Example(
         f"cachezoo recommend --only share {TRACES}/database_test.parquet {TRACES}/web_test.parquet "
         f"{TRACES}/mail_test.parquet {TRACES}/fileserver_test.parquet --size 10% "
-        "--partitioner 'shared,shared(policy=s3fifo),equal,ucp,gvpa,static-best' -o share.png", 15
+        "--partitioner 'shared,shared(policy=s3fifo),equal,ucp,gvpa,static-best' -o share.png", 17
     ),
     "trace-report": Example(f"cachezoo trace report {TRACES}/database_mariadb.parquet", 11),
     "tiers": Example(
-        f"cachezoo recommend --only tiers {TRACES}/database_mariadb.parquet --ram 16MiB --ssd 256MiB -o tiers.png", 21
+        f"cachezoo recommend --only tiers {TRACES}/database_mariadb.parquet --ram 16MiB --ssd 256MiB -o tiers.png", 20
     ),
     "wear": Example(
         f"cachezoo recommend --only wear {TRACES}/ledger.parquet --streams 1,16 "
-        "--placement legacy,equal,autostream,lifetime,oracle -o wear.png", 11
+        "--by legacy,equal,autostream,lifetime,oracle -o wear.png", 11
     ),
     "virtual": Example(
         f"cachezoo compare {TRACES}/database_test.parquet --policy vrm --policy 'vrm(cost=1)' --policy lru "

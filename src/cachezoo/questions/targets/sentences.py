@@ -51,8 +51,8 @@ def _changed(found: Advice, row: Row) -> str:
 def _loss(found: Advice) -> str:
     """How far the zoo's best is ahead."""
     lead, rival = found.loss, found.rival
-    who = f"the zoo's best policy for such an SSD, {rival.label} {WAYS[rival.writes]}"
-    return f"{who[0].upper()}{who[1:]}, takes {latency(rival.ran.mean)}: it {_saves(lead)}"
+    who = f"Of cachezoo's policies the fastest on the first half, {rival.label} {WAYS[rival.writes]}"
+    return f"{who}, takes {latency(rival.ran.mean)}: it {_saves(lead)}"
 
 
 def risk(found: Advice) -> str:
@@ -144,7 +144,13 @@ def sureness(found: Advice) -> Sequence[str]:
             f"{number(usual.ssd_written, 2)} as it comes: see that the SSD endures that."
         )
     lines.append(f"Against no {'SSD' if found.sizes.ram else 'cache'} it {_saves(found.over_none)}.")
-    return lines
+    depth = found.bench.depth
+    return [
+        *lines,
+        f"Times are with {depth} request{'s' * (depth > 1)} outstanding, which wait for each other and for what is "
+        "written back. Without --for a request is served by itself, nothing that is written back takes time, and the "
+        "policy is chosen by hits: both times and policy may differ.",
+    ]
 
 
 def before_commands(found: Advice) -> list[str]:
