@@ -74,10 +74,6 @@ class Example:
 # By the page's name, which more of the same page follow behind a colon.
 EXAMPLES: Mapping[str, Example] = {
     "README": Example(f".venv/bin/cachezoo recommend {TRACES}/database_mariadb.parquet", block="answer"),
-    "README:sizes": Example(
-        f".venv/bin/cachezoo curve {TRACES}/database_mariadb.parquet --policy lru --policy s3fifo "
-        "--policy belady_bypass --size 64MiB,128MiB,256MiB", block="sizes"
-    ),
     "recommend": Example(f"cachezoo recommend {TRACES}/database_mariadb.parquet --no-models"),
     "size": Example(
         f"cachezoo recommend --only ram-ssd {TRACES}/database_mariadb.parquet --working-set 64GiB -o size.png", 14

@@ -16,7 +16,7 @@ BESIDES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 WHOLE = ("README.md",)  # counted with its blocks and its code, as it is all that some people see
 SITE, ADR = 45_000, 330
 LIMITS = {
-    "README.md": 740, "CHANGELOG.md": 800, "CONTRIBUTING.md": 700, "docs/page-cache.md": 1200, "docs/bundles.md": 4000,
+    "README.md": 700, "CHANGELOG.md": 800, "CONTRIBUTING.md": 700, "docs/page-cache.md": 1200, "docs/bundles.md": 4000,
     "docs/results.md": 1200, "docs/releasing.md": 500,
 }  # fmt: skip
 # What plain English says otherwise. A line that needs one says so: <!-- allowed: stands -->
