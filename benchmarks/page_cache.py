@@ -80,6 +80,9 @@ def _resident(name: str) -> int:
 def main() -> None:
     """Print a row for each trace."""
     params = load_params()
+    folder = paths.trained(model_id(params.model.reuse.arch))
+    if not folder.is_dir():
+        raise SystemExit(f"{folder}: not here; make repro trains it")
     heads = ("trace", "inputs", "forest", "own forest", "shadows of the classes", "cache, expert and follower", "all")
     table = Table(
         *heads, "M accesses/s", "µs a request", "bytes an access", title="µs of processor time for each page access"

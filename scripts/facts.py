@@ -35,14 +35,14 @@ from cachezoo.report.gather import Category
 from cachezoo.report.plots import policies_figure
 from cachezoo.report.tables import policy_tables
 from cachezoo.show import markdown
-from cachezoo.show.formats import NONE, number, percent, points, words
+from cachezoo.show.formats import NONE, number, percent, words
 from cachezoo.show.output import drawn
 from cachezoo.show.plots import CARRIED, policies_plot
 from cachezoo.show.style import settings
 from cachezoo.show.table import Cell, Column, Table, name_cell
 from cachezoo.traces.formats import FORMATS
 from cachezoo.zoo.reuse import report as reuse
-from cachezoo.zoo.reuse.metrics import ReuseMetrics, Where, headline_text
+from cachezoo.zoo.reuse.metrics import CHOSEN, OPTIMAL, RIVAL, Group, ReuseMetrics, Where, group_text
 from cachezoo.zoo.streams.metrics import StreamsMetrics
 from cachezoo.zoo.virtual import report as virtual
 from cachezoo.zoo.virtual.metrics import VirtualMetrics
@@ -65,7 +65,20 @@ COMMAND = "make facts"
 IMAGES = Path("docs/img")
 PLOTS = ("results.png", CARRIED)
 PLOTTED = "database"  # the category whose policies the plot of README.md shows
-AT: Mapping[Where, str] = {"home": "at home", "set-up": "on other set-ups", "program": "on other programs"}
+NEW: Mapping[Where, str] = {
+    "home": "later days of its recipes",
+    "set-up": "new set-ups",
+    "program": "programs new to it",
+}
+FOR: Mapping[str, str] = {
+    "admission": "admission to flash",
+    "caching": "one category's page cache",
+    "reuse": "every page cache",
+    "workload": "naming workloads",
+    "streams": "placing an SSD's writes",
+    "virtual": "the virtual I/O cache",
+}  # what models of a kind are for
+LIMITS = "data/raw/captured/README.md#limits"
 Block = Callable[["Facts"], str]
 M = TypeVar("M", bound=Overall)
 
@@ -143,47 +156,89 @@ def wins_and_losses(facts: Facts) -> str:
     """Where learned caches pay, and where they do not."""
     best = best_models(facts.run)
     ahead = [trace for trace, row in best.items() if _ahead(row)]
-    flash = {one.trace: one.interval[0] > 0 for one in facts.run.flash_saved() if one.rival == "best"}
     behind = [trace for trace in best if trace not in ahead]
+    saved = {one.trace: one for one in facts.run.flash_saved() if one.rival == "best"}
+    surely = [one.trace for one in promoted_savings(facts.run) if one.interval[0] > 0]
     won = (
-        f"A promoted model surely hits more than the best classic in hindsight on {_listed(ahead)}; a learned "
-        f"admission surely saves disk time on {_listed([trace for trace in flash if flash[trace]])}."
+        f"A promoted model surely hits more than the best classic in hindsight on {_listed(ahead)}; a promoted "
+        f"admission surely saves disk time on {_listed(surely)}."
     )
     lost = (
-        f"No such lead is shown on {_listed(behind)}, no such saving on "
-        f"{_listed([trace for trace in flash if not flash[trace]])}."
+        f"No such lead is shown on {_listed(behind)}; no promoted admission surely saves disk time on "
+        f"{_listed([trace for trace in saved if trace not in surely])}."
     )
     return f"**Wins.** {won}\n\n**Losses.** {lost}\n"
 
 
+def promoted_savings(run: found.Results) -> list[found.FlashSaved]:
+    """What promoted admissions save against the best policy without a model, by test trace."""
+    promoted = {trace for metrics in run.flashes if metrics.promoted for trace in metrics.traces}
+    return [one for one in run.flash_saved() if one.rival == "best" and one.trace in promoted]
+
+
 def learned(facts: Facts) -> str:
     """What the page cache that learns brings on long streams, and where it does not."""
-    found = " ".join([headline_text(facts.reuse), *_not_leading(facts.reuse)])
-    return f"**The page cache that learns.** {found} ([How judged](docs/page-cache.md).)"
+    said = " ".join([_lead(facts.reuse), *_not_leading(facts.reuse)])
+    return f"**The page cache that learns.** {said} ([How judged](docs/page-cache.md), [limits]({LIMITS}).)"
+
+
+def _lead(metrics: ReuseMetrics) -> str:
+    """By how much the cache misses less than LRU, and what is second."""
+    rows = metrics.at(metrics.capacity_fraction)
+    found = {one.name: one for one in metrics.reductions()}
+    own = found.pop(rows[0].policy)
+    rival = max((one for one in found.values() if one.first is not None), key=lambda one: one.mean)
+    name = "the classic and setting chosen on each stream's first half" if rival.name == CHOSEN else rival.name
+    return (
+        f"Over {len(rows)} test streams, captures of programs under benchmark loads, with a cache of "
+        f"{percent(metrics.capacity_fraction, 0)} of their pages, {rows[0].policy} misses {percent(own.mean)} less "
+        f"than LRU in the mean ({percent(own.worst)} at worst), least of all on {own.first}. "
+        f"{'Second' if rival.mean < own.mean else 'Ahead of it'} is {name}: "
+        f"{percent(rival.mean)} ({percent(rival.worst)} at worst). The optimum misses {percent(found[OPTIMAL].mean)} "
+        "less."
+    )
+
+
+def _not_leading(metrics: ReuseMetrics) -> list[str]:
+    """A sentence for each size and place where the cache does not lead in the mean."""
+    return [_behind(group) for group in metrics.groups() if not group.worth]
+
+
+def _behind(group: Group) -> str:
+    return (
+        f"With a cache of {percent(group.capacity_fraction, 0)} of the pages, on {NEW[group.where]}, it hits "
+        f"{number(-group.lead_points, 1)} points less than the chosen classic."
+    )
 
 
 def admitted(facts: Facts) -> str:
     """What learned admissions bring to flash caches."""
-    saved = [one for one in facts.run.flash_saved() if one.rival == "best"]
-    surely = [one.mean for one in saved if one.interval[0] > 0]
-    others = [one.trace for one in saved if one.interval[0] <= 0]
-    span = f" ({number(100 * min(surely), 0)} to {percent(max(surely), 0)})" if surely else ""
+    saved = promoted_savings(facts.run)
+    surely = [one for one in saved if one.interval[0] > 0]
+    means = [one.mean for one in surely]
+    others = [one.trace for one in saved if one not in surely]
+    span = f" ({number(100 * min(means), 0)} to {percent(max(means), 0)})" if means else ""
+    left = [metrics.category for metrics in facts.run.flashes if not metrics.promoted]
     return (
-        "**Learned admission to flash.** With as few SSD writes as the best policy without a model, it surely saves "
-        f"disk time on {len(surely)} of {len(saved)} test traces{span}{f', not on {words(others)}' if others else ''}."
+        "**Learned admission to flash.** With as few SSD writes as the best policy without a model, promoted models "
+        f"surely save disk time on {len(surely)} of {len(saved)} test traces{span}"
+        f"{f', not on {words(others)}' if others else ''}."
+        f"{f' Not promoted: those for {words(left)}.' if left else ''}"
     )
 
 
 def losing(facts: Facts) -> str:
-    """Where models lose: how many of each kind validation does not promote, and where promoted ones do not lead."""
+    """Where models lose: how many validation does not promote, of what kinds all, and where promoted ones lose."""
     behind = [trace for trace, row in best_models(facts.run).items() if not _ahead(row)]
     kinds: dict[str, list[bool]] = {}
     for one in facts.run.bundles():
         kinds.setdefault(one.model.partition(".")[0], []).append(one.promoted)
-    said = [f"{len(own) - sum(own)} of {len(own)} {kind}" for kind, own in kinds.items() if not all(own)]
-    lost = f"Not promoted: {', '.join(said)}. " if said else ""
+    every = [one for own in kinds.values() for one in own]
+    none = [FOR[kind] for kind, own in kinds.items() if not any(own)]
     return (
-        f"**Where models lose.** {lost}None surely hits more than the best classic in hindsight on {_listed(behind)}."
+        f"**Where models lose.** {every.count(False)} of {len(every)} models are not promoted"
+        f"{f', including all for {words(none)}' if none else ''}. No promoted page cache surely hits more than the "
+        f"best classic in hindsight on {_listed(behind)}."
     )
 
 
@@ -198,16 +253,13 @@ def headline(facts: Facts) -> str:
     table, fixed = reuse.reduction_table(facts.reuse), classics()
     best = next(row[0].text for row in table.rows if row[0].text in fixed)
     kept = [row for row in table.rows if row[0].text not in fixed or row[0].text in (best, "cacheus")]
-    return _block(" ".join([facts.reuse.summary(), *_not_leading(facts.reuse)]), replace(table, rows=kept))
+    return _block(" ".join([reuse_summary(facts.reuse), *_not_leading(facts.reuse)]), replace(table, rows=kept))
 
 
-def _not_leading(metrics: ReuseMetrics) -> list[str]:
-    """A sentence on the sizes and places where the cache does not lead in the mean."""
-    lost = [
-        f"{percent(group.capacity_fraction, 0)} of the pages {AT[group.where]} ({points(group.lead_points)})"
-        for group in metrics.groups() if not group.worth
-    ]  # fmt: skip
-    return [f"It does not lead in the mean with a cache of {words(lost)}."] if lost else []
+def reuse_summary(metrics: ReuseMetrics) -> str:
+    """What the cache brings over all test streams, then at home and away."""
+    groups = [group for group in metrics.groups() if group.capacity_fraction == metrics.capacity_fraction]
+    return " ".join([_lead(metrics), RIVAL, *map(group_text, groups)])
 
 
 def summary(facts: Facts) -> str:
@@ -217,9 +269,13 @@ def summary(facts: Facts) -> str:
 
 def claims(_: Facts) -> str:
     """How many of each paper's claims hold here."""
-    totals = pages.read_totals().items()
-    said = [f"{name.replace('The ', 'the ')} {holds} of {count}" for name, (holds, count) in totals]
-    return f"**Papers' claims that hold here**, our goals among them: {words(said)} ([each](lab/results/claims.md))."
+    totals = pages.read_totals()
+    holds, count = (sum(column) for column in zip(*totals.values(), strict=True))
+    each = [f"{name.replace('The ', 'the ')} {own} of {its}" for name, (own, its) in totals.items()]
+    return (
+        f"**Papers.** Of {count} claims in {len(totals)} papers, our goals included, {holds} hold here: {words(each)} "
+        "([each](lab/results/claims.md))."
+    )
 
 
 def papers(_: Facts) -> str:
@@ -320,7 +376,7 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
         "verdicts": verdicts,
         "page": page_tables,
         "waiting": waiting,
-        "reuse": lambda facts: _block(facts.reuse.summary(), *reuse.tables(facts.reuse)),
+        "reuse": lambda facts: _block(reuse_summary(facts.reuse), *reuse.tables(facts.reuse)),
         "goals": goals_tables,
         "flash": lambda facts: _block(flash_table(facts.run.flash_rows(), facts.run.flash_saved())),
         "admissions": lambda facts: _block(admissions_table(facts.run.admission_rows())),

@@ -74,10 +74,6 @@ class Example:
 # By the page's name, which more of the same page follow behind a colon.
 EXAMPLES: Mapping[str, Example] = {
     "README": Example(f".venv/bin/cachezoo recommend {TRACES}/database_mariadb.parquet", block="answer"),
-    "README:sizes": Example(
-        f".venv/bin/cachezoo curve {TRACES}/database_mariadb.parquet --policy lru --policy s3fifo "
-        "--policy belady_bypass --size 64MiB,128MiB,256MiB", block="sizes"
-    ),
     "recommend": Example(f"cachezoo recommend {TRACES}/database_mariadb.parquet --no-models"),
     "size": Example(
         f"cachezoo recommend --only ram-ssd {TRACES}/database_mariadb.parquet --working-set 64GiB -o size.png", 14
@@ -93,11 +89,11 @@ EXAMPLES: Mapping[str, Example] = {
     "share": Example(
         f"cachezoo recommend --only share {TRACES}/database_test.parquet {TRACES}/web_test.parquet "
         f"{TRACES}/mail_test.parquet {TRACES}/fileserver_test.parquet --size 10% "
-        "--by 'shared,shared(policy=s3fifo),equal,ucp,gvpa,static-best' -o share.png", 15
+        "--partitioner 'shared,shared(policy=s3fifo),equal,ucp,gvpa,static-best' -o share.png", 17
     ),
     "trace-report": Example(f"cachezoo trace report {TRACES}/database_mariadb.parquet", 11),
     "tiers": Example(
-        f"cachezoo recommend --only tiers {TRACES}/database_mariadb.parquet --ram 16MiB --ssd 256MiB -o tiers.png", 21
+        f"cachezoo recommend --only tiers {TRACES}/database_mariadb.parquet --ram 16MiB --ssd 256MiB -o tiers.png", 20
     ),
     "wear": Example(
         f"cachezoo recommend --only wear {TRACES}/ledger.parquet --streams 1,16 "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PLAIN_INTERVAL_S = 10.0
 TOLD_SHARE, TOLD_S = 0.1, 60.0
-"""Of the work and of time: before both no time to go is told, as first steps compile and read what others reuse."""
+"""Of the work and of time: before both no time to go is said, as first steps compile and read what others reuse."""
 WIDTH = 160  # characters of a table that nothing limits
 
 
@@ -150,8 +150,8 @@ def progress(title: str, total: float, eta: bool = True) -> Iterator[Advance]:
         if now - last >= PLAIN_INTERVAL_S and done > 0:
             last = now
             told = eta and (done >= TOLD_SHARE * total or now - start >= TOLD_S)
-            rest = f"{(now - start) * (total - done) / done:.0f} s to go " if told else ""
-            said = f"{title}: {100 * done / total:.0f} %, {rest}{note}".rstrip(", ")
-            err().print(said, markup=False, soft_wrap=True)
+            rest = f", {(now - start) * (total - done) / done:.0f} s to go" if told else ""
+            noted = f"{'; ' if told else ', '}{note}" if note else ""
+            err().print(f"{title}: {100 * done / total:.0f} %{rest}{noted}", markup=False, soft_wrap=True)
 
     yield say

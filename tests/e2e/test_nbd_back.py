@@ -485,3 +485,18 @@ def test_options_are_explained():
     for name in ("cz-writes", "cz-dirty", "cz-delay"):
         assert f'"{name}=' in help_text
         assert f"\n{name}=" in document
+
+
+def test_a_dead_ssd_is_replaced_by_an_empty_one_with_or_without_the_label(built, folder):
+    """What it alone held is lost: the disk has the blocks of before, and the next SSD begins empty."""
+    before = (folder / "disk").read_bytes()
+    for label_is_kept in (True, False):
+        make_dirty(built, folder)
+        (folder / "ssd").unlink()
+        if not label_is_kept:
+            (folder / "label").unlink()
+        with serve(built, folder, back(folder, "256K", PAGES)) as server:
+            with server.disk() as disk:
+                assert disk.read(0, 8 * UNIT)[0] == before[: 8 * UNIT]
+            server.stop()
+        assert (folder / "disk").read_bytes() == before

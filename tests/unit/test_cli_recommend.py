@@ -47,14 +47,19 @@ def test_the_first_answer_is_short_and_writes_nothing(folder):
     assert "too short to say" in said  # four seconds are recorded: nothing is said of years
     commands = [line for line in said.splitlines() if "cachezoo " in line]
     assert all(len(line) <= 80 for line in said.splitlines() if line not in commands)
-    assert commands[-2].startswith("Run it     cachezoo serve DISK --ssd SSD --policy ")
+    own, reads, system = commands[-3:]
+    assert own.startswith("Run it     cachezoo serve DISK --ssd SSD --policy ")
+    assert reads.startswith(f"{'':11}or, as a read cache: cachezoo serve DISK --ssd SSD --policy ")
+    size = own.split()[own.split().index("--size") + 1]
+    assert f" --size {size} --mode " in reads
+    assert system.endswith(f": cachezoo recommend raw.2026.csv --for bcache --size {size}")
     assert {path.name for path in folder.iterdir()} == {"raw.2026.csv", "trace.parquet"}
 
 
-def test_wide_enough_it_is_nine_lines(folder, monkeypatch):
+def test_wide_enough_it_is_few_lines(folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     _, said, _ = run("raw.2026.csv", "--no-models")
-    assert len(said.splitlines()) <= 9
+    assert len(said.splitlines()) <= 11
 
 
 def test_a_page_is_written_where_it_is_named(folder):
@@ -173,7 +178,7 @@ def test_a_trace_from_a_pipe_has_to_be_saved_for_the_next_command(folder):
     feeding.join()
     assert status == 0
     assert "again (save what came by the pipe as FILE first): cachezoo simulate FILE --policy " in said
-    assert "cachezoo recommend FILE --for bcache" in said
+    assert "cachezoo recommend FILE --for bcache --size " in said
 
 
 def test_endurance_in_petabytes(folder):

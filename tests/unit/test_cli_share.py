@@ -62,7 +62,7 @@ def test_orders_and_names(folder):
 
 def test_what_to_know_of_the_order_is_a_line_and_in_json(folder):
     words = (*SHARE, folder / "web.parquet", folder / "numbered.parquet", "--partitioner", BY, "--size", "64p")
-    said = "mail has no clock: references come in lockstep, one of each in turn"
+    said = "mail has no clock: page accesses come in lockstep, one of each in turn"
     done = run(*words, "--json")
     assert json.loads(done.stdout)["remarks"] == [said] and done.stderr == f"note: {said}\n"
     assert found(folder, "--size", "64p")["remarks"] == []
@@ -136,12 +136,12 @@ def test_a_plot_is_png_or_svg_and_its_bytes_depend_on_the_contest_alone(folder, 
         assert own[0].read_bytes() == own[1].read_bytes() and own[0].read_bytes().startswith(begin)
 
 
-def test_a_plot_says_where_nothing_is_told_and_what_the_dotted_line_is(folder, tmp_path):
+def test_a_plot_says_what_is_not_known_and_what_the_dotted_line_is(folder, tmp_path):
     by = "shared(fragment=8),shared(fragment=8, policy=vrm(fragment=8, n=512, q=100))"
     picture = tmp_path / "share.svg"
     run(*SHARE, folder / "both.parquet", "--partitioner", by, "--size", "64p", "-o", picture)
     drawn = picture.read_text()
-    for text in ("not told", "the two, not told apart", "counting begins"):
+    for text in ("not known", "these two together", "counting begins"):
         assert drawn.count(f"<!-- {text} -->") == 1, text
 
 

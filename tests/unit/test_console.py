@@ -19,13 +19,13 @@ from tests.request_data import trace_of
 def lines(monkeypatch, capsys):
     """Says how far each moment is, and returns what was printed."""
 
-    def at(*moments: tuple[float, float]) -> list[str]:
+    def at(*moments: tuple[float, float], note: str = "") -> list[str]:
         times = iter([0.0, *(time for time, _ in moments)])
         monkeypatch.setattr(console.time, "monotonic", lambda: next(times))
         console.err.cache_clear()
         with console.progress("work", 100) as advance:
             for _, done in moments:
-                advance(done)
+                advance(done, note)
         console.err.cache_clear()
         return capsys.readouterr().err.splitlines()
 
@@ -38,6 +38,10 @@ def test_no_time_to_go_is_told_from_a_first_step_that_may_be_the_slowest(lines):
 
 def test_long_work_tells_a_time_to_go_before_a_tenth_is_done(lines):
     assert lines((61, 5)) == ["work: 5 %, 1159 s to go"]
+
+
+def test_a_note_follows_the_share_or_the_time_to_go(lines):
+    assert lines((11, 1), (22, 50), note="lirs") == ["work: 1 %, lirs", "work: 50 %, 22 s to go; lirs"]
 
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from scripts.facts import BLOCKS, COMMAND, IMAGES, PLOTS, Facts, draw, filled, findings, losing, wins_and_losses
+from scripts.facts import (
+    BLOCKS,
+    COMMAND,
+    FOR,
+    IMAGES,
+    PLOTS,
+    Facts,
+    admitted,
+    draw,
+    filled,
+    findings,
+    losing,
+    wins_and_losses,
+)
 from scripts.pictures import EXAMPLES, page_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,10 +93,23 @@ def test_without_a_promoted_model_nothing_is_won(facts):
 
 def test_there_are_four_findings_of_one_line_and_none_needs_a_loss(facts):
     assert [line.startswith("- **") for line in findings(facts).splitlines()] == [True] * 4
-    assert "Not promoted: " in losing(facts)
-    won = [
-        one.model_copy(update={"models": {name: model.model_copy(update={"promoted": True})
-                                          for name, model in one.models.items()}})
-        for one in facts.run.pages
-    ]  # fmt: skip
-    assert "caching" not in losing(Facts(replace(facts.run, pages=won)))
+    assert " not promoted, including all for " in losing(facts)
+    kept = Facts(replace(facts.run, systems={}, by_category={}))
+    assert "including" not in losing(kept)
+
+
+def test_every_kind_of_model_has_words(facts):
+    assert {one.model.partition(".")[0] for one in facts.run.bundles()} <= FOR.keys()
+
+
+def test_savings_are_those_of_promoted_admissions(facts):
+    kept = [one for one in facts.run.flashes if one.promoted]
+    left = [one for one in facts.run.flashes if not one.promoted]
+    assert kept
+    assert left
+    assert admitted(Facts(replace(facts.run, flashes=left))).count("on 0 of 0 test traces") == 1
+    own = sum(len(one.traces) for one in kept)
+    assert f" of {own} test traces" in admitted(facts)
+    assert "Not promoted" not in admitted(Facts(replace(facts.run, flashes=kept)))
+    lost = wins_and_losses(facts).partition("**Losses.**")[2]
+    assert all(trace in lost for one in left for trace in one.traces)

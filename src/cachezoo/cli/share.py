@@ -102,7 +102,7 @@ def share(
 ) -> None:
     """Decide whether applications should share a cache or split it.
 
-    References are pages of 4 KiB, reads and writes alike. All partitioners get the same cache, in whole fragments.
+    Pages are of 4 KiB; reads and writes count alike. All partitioners get the same cache, in whole fragments.
     """
     from cachezoo.cli.runs import present
     from cachezoo.console import err, progress
@@ -152,7 +152,7 @@ def _print(found: "Comparison", device: str | None) -> None:
     reads = answer.by_application(found, answer.reads)
     names, about = list(hits[0]), answer.caption(found, drive)
     print_rows(hits, "hit ratio of each application, and x its slowdown", "", names, tuple(names))
-    print_rows(reads, "transfers of each application, a reference of its own", about, names, tuple(names))
+    print_rows(reads, "transfers of each application, for each of its page accesses", about, names, tuple(names))
     for line in answer.uneven(found.case):  # next to the answer, which it qualifies
         out().print(f"note: {line}", soft_wrap=True, markup=False)
     for line in answer.service(found):

@@ -178,7 +178,8 @@ def _print(found: "Advice", plot: Path | None) -> None:
 
     out().print(Text(headline(found), style="bold"))
     caption = (
-        f"> is the advice; the best of sums that double, the disk alone, RAM for all; AMAT: mean time of a page read; "
+        f"> marks the advice; other rows: the best for sums that double, the disk alone, and RAM for all pages; AMAT: "
+        "mean time of a page read; "
         f"counted from page access {found.bench.counted_from:,} of {found.bench.accesses:,} on; a month: purchase over "
         f"{found.shop.terms.lifetime_years:g} years, wear and power; as parts: of a module and a drive that are there"
     )

@@ -106,8 +106,8 @@ def _server() -> str:
     with _faults():
         there = abi.library() is not None
     if not there:
-        what = "the demo runs a cache by nbdkit with the filter, or by libcachezoo, and finds neither"
-        raise ConfigError(f"{what}: make runtime builds both, the wheel of make wheel has the library")
+        what = "the demo needs libcachezoo, or nbdkit with the filter, and finds neither"
+        raise ConfigError(f"{what}: run make demo, which builds the library; make runtime builds both")
     return BY_LIBRARY
 
 

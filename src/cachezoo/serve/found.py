@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from cachezoo.serve import words
 from cachezoo.serve.options import Settings
 from cachezoo.serve.words import ServeError
 
@@ -21,6 +22,9 @@ CLONE = HERE.parents[3] / "models/bundles"
 BUNDLES = ("/etc/cachezoo/bundles", "/var/lib/cachezoo/bundles", "/usr/share/cachezoo/bundles")
 BACK = "back"
 PAGE_BYTES = 4096
+# What lies on the SSD, as runtimes/c/nbdkit/tier.c and back.c have it.
+EDGE_BYTES, TABLE_AT, ENTRY_BYTES = 1 << 20, 2 * 4096, 32
+SPARE_OF, SPARE_UNITS = 32, 64  # in mode back: one more slot for so many, and so many more
 FOLDERS = "CACHEZOO_BUNDLES"  # the variable that names further folders of bundles
 
 
@@ -152,11 +156,12 @@ def check(wanted: Settings) -> None:
         raise ServeError(f"DISK {wanted.disk}: it is empty")
     if os.path.exists(wanted.ssd) and os.path.samefile(wanted.disk, wanted.ssd):
         raise ServeError(f"--ssd {wanted.ssd}: it is the disk itself")
-    if ssd.block and ssd.size is not None and wanted.size >= ssd.size:
-        raise ServeError(f"--size: {wanted.size:,} bytes do not fit on {wanted.ssd}, which has {ssd.size:,}")
+    taken = on_ssd(wanted.size, _unit(wanted), wanted.mode)
+    must_fit(wanted.size, taken, wanted.ssd, ssd)
     if not ssd.block:
         room = shutil.disk_usage(Path(wanted.ssd).parent).free
-        if room + (ssd.size or 0) < wanted.size:
+        has = os.stat(wanted.ssd).st_blocks * 512 if ssd.size is not None else 0  # without its holes
+        if room + has < taken:
             raise ServeError(
                 f"--size: {wanted.size:,} bytes do not fit in the folder of {wanted.ssd}, where {room:,} are free"
             )
@@ -167,7 +172,54 @@ def check(wanted: Settings) -> None:
             folder = folder.parent  # of a label in its own place: made as it starts
         if folder and not (folder.is_dir() and os.access(folder, os.W_OK)):
             raise ServeError(f"{option} {path}: {folder} is no folder that can be written to")
-    policy(wanted.policy)
+
+
+def on_ssd(size: int, unit: int | None, mode: str) -> int:
+    """Bytes that a cache takes on its SSD, as the filter counts them.
+
+    Args:
+        size: bytes of cached data.
+        unit: bytes of a unit, a row of the table each; None where only the filter knows: then without a table.
+        mode: of writes; mode back has spare slots.
+    """
+    if unit is None:
+        return 2 * EDGE_BYTES + size
+    slots = size // unit
+    if mode == BACK:
+        slots += slots // SPARE_OF + SPARE_UNITS
+    table = -(-slots * ENTRY_BYTES // PAGE_BYTES) * PAGE_BYTES
+    return max(EDGE_BYTES, TABLE_AT + table) + slots * unit + EDGE_BYTES
+
+
+def must_fit(size: int, taken: int, path: str, ssd: Store) -> None:
+    """Refuse a cache that a block device cannot hold; a file grows.
+
+    Args:
+        size: bytes of cached data.
+        taken: what that takes on the SSD, of `on_ssd`.
+        path: of the SSD.
+        ssd: what lies there.
+
+    Raises:
+        ServeError: it does not fit.
+    """
+    if ssd.block and ssd.size is not None and taken > ssd.size:
+        raise ServeError(
+            f"--size: {size:,} bytes do not fit on {path}, which has {ssd.size:,}: with its table the cache takes "
+            f"{taken:,}"
+        )
+
+
+def _unit(wanted: Settings) -> int | None:
+    """Bytes of a unit; None of a bundle, which has its own, and of a text that is left to the filter."""
+    if policy(wanted.policy)[0] == "cz-bundle":
+        return None
+    text = wanted.more.get("cz-unit", str(PAGE_BYTES))
+    try:
+        unit = int(text) if text.isascii() and text.isdigit() else words.n_bytes(text, "cz-unit")
+    except ServeError:
+        return None
+    return unit or None
 
 
 def label(wanted: Settings) -> str | None:

@@ -253,8 +253,8 @@ def attach(given: str | None, ssd: str, size: str | None, form: str | None, labe
     own = os.path.abspath(ssd)
     store = found.store(own, "--ssd", absent_is_fine=True)
     wanted = n_bytes or note["size"]
-    if store.block and store.size is not None and wanted >= store.size:
-        raise ServeError(f"--size: {wanted:,} bytes do not fit on {ssd}, which has {store.size:,}")
+    unit = note["counters"].get("unit_bytes")
+    found.must_fit(wanted, found.on_ssd(wanted, unit, note["mode"]), ssd, store)
     options = {"cz-ssd": own, "cz-size": str(n_bytes) if n_bytes else None, "cz-format": form,
                "cz-label": os.path.abspath(label) if label else None}  # fmt: skip
     done = control.ask(state.control, "attach", options)

@@ -43,6 +43,8 @@ def answer(note: dict[str, Any]) -> str:
     if not counters:
         return f"{name}: served, but the filter does not answer."
     if counters.get("writes_refused"):
+        if note["mode"] == BACK:
+            return f"{name}: WRITES ARE REFUSED: the SSD fails. Next: serve stop {name}, which says whether it may go"
         return f"{name}: WRITES ARE REFUSED: the SSD cannot be marked invalid. Stop it, and replace SSD and label."
     if counters.get("bypassed"):
         reason = counters.get("bypass_reason") or "the SSD failed"

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from cachezoo.serve import found
+from cachezoo.serve.found import Store
 from cachezoo.serve.options import OPTIONS, settings
 from cachezoo.serve.show import answer, started, status
 from cachezoo.serve.words import ServeError
@@ -113,6 +114,28 @@ def test_what_cannot_be_served_is_refused_in_a_line(folder, changes, says):
     assert sorted(os.listdir(folder)) == before and (folder / "ssd").stat().st_size == 0
 
 
+def test_a_size_that_a_device_cannot_hold_with_its_table_is_refused(folder, monkeypatch):
+    def fits(device, size, **changes):
+        monkeypatch.setattr(found, "store", lambda path, *_, **__: Store(path.endswith("ssd"), device))
+        try:
+            found.check(wanted(size=f"{size}B", **changes))
+        except ServeError as error:
+            said = f"--size: {size:,} bytes do not fit on {folder}/ssd, which has {device:,}: with its table"
+            assert said in str(error)
+            return False
+        return True
+
+    small = 300 << 20
+    assert not fits(small, 64 << 30) and not fits(small, small)
+    # The filter on a device of these bytes: "the device has 314572800 bytes and the tier needs 317030400".
+    assert not fits(small, 313_524_224) and not fits(317_030_399, 313_524_224) and fits(317_030_400, 313_524_224)
+    assert fits(small, 290 << 20) and not fits(small, 290 << 20, mode="back", label="l")
+    assert not fits(small, 297 << 20)
+    bundle(folder, "admission.web.lgbm")
+    assert fits(small, 297 << 20, policy="./admission.web.lgbm")  # larger units, a smaller table
+    assert not fits(small, 299 << 20, policy="./admission.web.lgbm")
+
+
 def test_what_is_not_installed_is_named(folder):
     (folder / "bin/nbdkit").unlink()
     with pytest.raises(ServeError, match="apt install nbdkit"):
@@ -132,7 +155,9 @@ def test_people_read_the_answer_first():
     failed = answer(note(mode="back", counters=counters(bypassed=True)))  # where attach is refused
     assert failed == "d: BYPASSED: the SSD failed. Next: serve stop d, then start it with another SSD"
     assert "of reads hit" in answer(note(mode="through")) and "of reads and writes hit" in answer(note(mode="back"))
-    assert answer(note(counters=counters(writes_refused=True))).startswith("d: WRITES ARE REFUSED")
+    refused = [answer(note(mode=mode, counters=counters(writes_refused=True))) for mode in ("around", "back")]
+    assert all(line.startswith("d: WRITES ARE REFUSED") for line in refused)
+    assert "replace SSD and label" in refused[0] and "replace" not in refused[1]  # it may hold what the disk does not
 
 
 def test_the_table_of_a_status():

@@ -111,14 +111,14 @@ class Fitness:
             )
         does = saves(self.saved.value, self.saved.interval, LEAST_SAVING)
         seeds = f"by seed {percent(min(self.by_seed))} to {percent(max(self.by_seed))}"
-        against = f"of the disk time of {self.rival}, {seeds}"
+        against = f"disk time, against {self.rival}, {seeds}"
         do = {
             Worth.YES: "Train it",
             Worth.NO: not_here,
             Worth.UNSURE: f"Nothing speaks for it yet: {instead}, and try again on a longer trace",
         }[self.worth]
         wrote = f"writing {percent(self.written)} of what accept_all writes where {self.rate} was set"
-        return f"{do}. Trained on the first day, on the rest it {does} {against}, {wrote}."
+        return f"{do}. Trained on the first day, on the rest it {does} ({against}), {wrote}."
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -267,7 +267,10 @@ def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
     days = windows.days
     if lived(tables):
         much = "" if days >= 1 else f"; extrapolated from {24 * days:.1f} h"
-        lines.append(f"SSD lives: of one rated for {options.rated_dwpd:g} drive writes a day over five years{much}.")
+        lines.append(
+            f"SSD lives: of an SSD as large as the cache, rated for {options.rated_dwpd:g} drive writes a day over "
+            f"five years; one ten times as large lives ten times as long{much}."
+        )
     if found.scale != 1 and found.clock:
         lines.append(
             f"Rates and $ are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."

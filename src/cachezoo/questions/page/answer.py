@@ -62,8 +62,16 @@ def lines(found: Recommendation, timed: bool = False) -> list[Line]:
     trust, record = _trust(found)
     said.append(Line("Trust", [trust], [record] if record else []))
     if (own := run_it(found)) is not None:
-        said.append(Line("Run it", [], [own.command, f"or {SYSTEMS}: cachezoo recommend {_trace(found)} --for bcache"]))
+        said.append(Line("Run it", [], [own.command, *_or_else(found, own)]))
     return said
+
+
+def _or_else(found: Recommendation, own: "RunIt") -> list[str]:
+    """What may be run in place of that."""
+    reads = run_reads(found)
+    device = f" --device {shlex.quote(found.options.device)}" if found.options.device else ""
+    system = f"or {SYSTEMS}: cachezoo recommend {_trace(found)} --for bcache --size {own.size}{device}"
+    return [*([] if reads is None else [f"or, as a read cache: {reads.command}"]), system]
 
 
 def values(found: Recommendation) -> dict[str, Any]:
@@ -97,7 +105,10 @@ def read_as(found: Recommendation) -> str:
     span = "without a clock"
     if seconds > 0 and not are_numbered(trace.meta.extra):
         scale = time_scale(trace)
-        span = f"in {duration(seconds * scale)}" + (f" (a second stands for {scale:g})" if scale != 1 else "")
+        span = f"in {duration(seconds * scale)}"
+        if scale != 1:
+            what = "compressed" if scale > 1 else "stretched"
+            span += f" (time is {what}: a second of the file is {scale:g} s)"
     reads = share(found.bench.read_share)
     touched = human(found.bench.n_pages * PAGE_BYTES)
     text = f"{trace.meta.source_format}, {found.bench.requests:,} requests {span}, {reads} reads, {touched} touched"
@@ -113,22 +124,31 @@ def answer(found: Recommendation) -> list[str]:
         return [sentences.headline(found)]
     best = _best(row.ran.hit_ratio, found.best.mean)
     if why in ("unreachable", "on average") or sentences.slower(found):
-        first = f"{sentences.headline(found)} {'' if found.all_read else 'Write-back; '}{best}."
+        first = f"{sentences.headline(found)} {'' if found.all_read else 'Write-back; '}{best}.{_at_risk(found)}"
         return [first, reading(found)]
     what = "cache" if found.all_read else "write-back page cache"
     beside = [best] if row.ran.policy == SIMPLEST or found.whole else [f"LRU {share(row.lru)}", best]
     if found.unbounded is not None:
         beside.append(f"{UNBOUNDED.name}, in simulation only, {share(found.unbounded.hit_ratio)}")
-    hits = f"{share(row.ran.hit_ratio)} of page accesses hit ({', '.join(beside)})."
+    hits = f"{share(row.ran.hit_ratio)} of page accesses hit ({'; '.join(beside)})."
     name = "any policy" if found.whole else name_of(row.ran.policy)
-    return [f"{_size(found)} of {what}, {name}: {hits}{sentences.on_average(found)}", reading(found)]
+    times = f" Modelled without queues, {sentences.waits(found)}."
+    text = f"{_size(found)} of {what}, {name}: {hits}{sentences.on_average(found)}{times}{_at_risk(found)}"
+    return [text, reading(found)]
+
+
+def _at_risk(found: Recommendation) -> str:
+    """What its SSD takes with it; empty where nothing is written back, or nothing is run."""
+    if found.all_read or sentences.slower(found):
+        return ""
+    return " If its SSD is lost, so is what was written last."
 
 
 def _best(hits: float, best: float, explained: bool = False) -> str:
     """What could be had at most, and once in an answer by whom."""
     if hits >= best - ROUNDING:
         return "the most possible"
-    return f"best possible {share(best)}{'' if explained else ' with foresight'}"
+    return f"best possible {share(best)}{'' if explained else ', if the future were known'}"
 
 
 def _size(found: Recommendation) -> str:
@@ -145,10 +165,7 @@ def reading(found: Recommendation) -> str:
         return "As a read cache before the disk: nothing, as all that is counted are writes."
     explained = found.row.ran.hit_ratio < found.best.mean - ROUNDING  # in the line before
     hits = f"{share(own.mean)} of reads ({_best(own.mean, own.best, explained)})"
-    if sentences.slower(found):
-        return f"As a read cache, {COPIES}: {hits}."
-    way = " ".join(["--mode", own.writes, "--policy", shlex.quote(own.policy), *_promise(own.mean)])
-    return f"As a read cache, {COPIES} ({way}): {hits}."
+    return f"As a read cache, {COPIES}: {hits}."
 
 
 def _promise(hits: float | None) -> list[str]:
@@ -163,7 +180,7 @@ def learned(found: Recommendation, timed: bool = False) -> str:
     if not found.zoo:
         if not found.options.ask_models:
             return "Not measured, as --no-models was given."
-        return "Not measured: no trained models here. In a clone of the project make repro makes them; or --models DIR."
+        return "Not measured: no trained models here. Train them with make repro, or give --models DIR."
     if found.whole:
         return "No: at this size nothing is evicted, so that no policy matters."
     if own is None:
@@ -189,11 +206,11 @@ def buying(found: Recommendation) -> str:
         return "Nothing for speed: by the model the disk alone is faster."
     yours = f"({BUILT_IN.dated[:4]} prices; yours: --only ram-ssd)"
     aside = "" if own.clock else ", wear aside"
-    there = "Run it is for an SSD that you already have."
+    there = "The commands are for an SSD that you already have."
     if own.what == "all in RAM":
         pays = "No SSD bears these writes for less"
         if own.pays_bytes:
-            pays = f"An SSD is cheaper from {_about(own.pays_bytes)} touched on{aside}"
+            pays = f"Above {_about(own.pays_bytes)} touched, an SSD is cheaper{aside}"
         size = human(found.bench.n_pages * PAGE_BYTES)
         return f"All of it in RAM: {size}, {_modules(own.all_ram)}. {pays} {yours}. {there}"
     if own.what == "RAM":
@@ -247,11 +264,13 @@ def _trust(found: Recommendation) -> tuple[str, str]:
     """The confidence, why it is no higher, and what to record if more is to be known."""
     own, bench = found.confidence, found.bench
     level = own.level[0].upper() + own.level[1:]
+    faster = sentences.faster(found) if found.picked.useful and not sentences.slower(found) else ""
     if not own.reasons:
-        return f"{level}: nothing speaks against it in {duration(DAY_S * (bench.span_days or 0.0))} counted.", ""
+        counted = duration(DAY_S * (bench.span_days or 0.0))
+        return f"{level}: nothing speaks against it in {counted} counted.{faster}", ""
     if bench.short or own.level == "low":
-        return f"{level}: {own.reasons[0]}. Record a day:", RECORD
-    return f"{level}: {'; '.join(own.reasons[:MOST_DOUBTS])}.", ""
+        return f"{level}: {own.reasons[0]}.{faster} Record a day:", RECORD
+    return f"{level}: {'; '.join(own.reasons[:MOST_DOUBTS])}.{faster}", ""
 
 
 @dataclass(frozen=True)
@@ -275,10 +294,22 @@ def run_it(found: Recommendation) -> RunIt | None:
     if not found.picked.useful or sentences.slower(found):
         return None
     name = found.row.ran.policy if found.taken is None else found.taken.bundle
-    size, mode = typed(found.row.capacity, found.whole), _mode(found)
     promise = None if found.advised is None else found.advised.hit_ratio
-    words = ["--policy", shlex.quote(name), "--size", size, "--mode", mode, *_promise(promise)]
-    return RunIt(name, size, mode, promise, f"cachezoo serve {DISK} --ssd {SSD} {' '.join(words)}")
+    return _served(found, name, _mode(found), promise)
+
+
+def run_reads(found: Recommendation) -> RunIt | None:
+    """The read cache as a command; None where there is none, or where `run_it` is one already."""
+    own = found.reads
+    if own is None or found.all_read or sentences.slower(found):
+        return None
+    return _served(found, own.policy, own.writes, own.mean)
+
+
+def _served(found: Recommendation, policy: str, mode: Writes, promise: float | None) -> RunIt:
+    size = typed(found.row.capacity, found.whole)
+    words = ["--policy", shlex.quote(policy), "--size", size, "--mode", mode, *_promise(promise)]
+    return RunIt(policy, size, mode, promise, f"cachezoo serve {DISK} --ssd {SSD} {' '.join(words)}")
 
 
 def check(found: Recommendation) -> None:

@@ -125,8 +125,9 @@ def _doubts(bench: Halves, row: Row, ranking: Ranking, place: int | None, useful
         loss = float(ranking.second[:, place].max() - ranking.second[ranking.policies.index(row.ran.policy), place])
         if loss > STEADY_LOSS:
             best = ranking.policies[int(ranking.second[:, place].argmax())]
-            but = "but not steadily" if best == row.chosen else "and did not on the first"
-            doubts.append(("medium", f"{best} hits {number(100 * loss, 1)} points more on the second half, {but}"))
+            but = "but not steadily" if best == row.chosen else "but not on the first, which chooses"
+            more = f"{number(100 * loss, 1)} points more"
+            doubts.append(("medium", f"{name_of(best)} hit {more} on the second half, {but}"))
     return doubts
 
 

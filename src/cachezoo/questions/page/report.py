@@ -129,9 +129,11 @@ def _choices(found: Recommendation) -> list[Choice]:
     name = run.policy.rpartition("/")[2]
     if found.learned is not None and run.policy == found.learned.bundle:
         texts.insert(0, f"In place of {name_of(row.ran.policy)}, of which the rest speaks: {answer.learned(found)}")
-    main = Choice("Page cache", f"{name} {size}", f"{level} confidence", TONES[level], texts, run.command)
+    choices = [Choice("Page cache", f"{name} {size}", f"{level} confidence", TONES[level], texts, run.command)]
+    if (reads := answer.run_reads(found)) is not None:
+        choices.append(Choice("Read cache", f"{reads.policy} {size}", "the SSD holds only copies", code=reads.command))
     if (other := found.admitted) is None:
-        return [main]
+        return choices
     lost = points(100 * (other.ran.hit_ratio - row.ran.hit_ratio))
     lasting = Choice(
         "If the SSD has to last",
@@ -140,7 +142,7 @@ def _choices(found: Recommendation) -> list[Choice]:
         "unsure",
         [f"{lost} of hit ratio; a request takes {latency(other.ran.response_us)}."],
     )
-    return [main, lasting]
+    return [*choices, lasting]
 
 
 def _table(found: Recommendation) -> Table:

@@ -39,7 +39,6 @@ def headline(found: Recommendation) -> str:
     if why == "needless":
         return needs_none(found)
     hits = f"{share(row.ran.hit_ratio)} of page accesses hit"
-    waits = f"a request takes {latency(row.ran.response_us)} instead of {latency(found.bench.no_cache_us)}"
     if why == "unreachable":
         if options.hit is not None:
             once, most = percent(found.bench.first_share), percent(row.ran.hit_ratio)
@@ -55,11 +54,15 @@ def headline(found: Recommendation) -> str:
         hits = f"{percent(row.ran.hit_ratio)} of page accesses hit on average, though not in every stretch"
     if slower(found):
         return (
-            f"By the model a cache makes requests slower: one takes {latency(row.ran.response_us)} instead of "
-            f"{latency(found.bench.no_cache_us)}. For hits alone, run {name} with {how_much}: {hits}."
-            f"{on_average(found)}"
+            f"By the model a cache makes requests slower: {waits(found)}. For hits alone, run {name} with {how_much}: "
+            f"{hits}.{on_average(found)}"
         )
-    return f"Run {name} with {how_much}: {hits}, {waits} without a cache, each by itself.{on_average(found)}"
+    return f"Run {name} with {how_much}: {hits}, {waits(found)} without a cache, each by itself.{on_average(found)}"
+
+
+def waits(found: Recommendation) -> str:
+    """How long a request takes with the recommended cache, and on the disk alone; without a capital and a full stop."""
+    return f"a request takes {latency(found.row.ran.response_us)} instead of {latency(found.bench.no_cache_us)}"
 
 
 def slower(found: Recommendation) -> bool:
@@ -222,14 +225,16 @@ def notes(found: Recommendation) -> list[str]:
 def _modelled(found: Recommendation) -> str:
     """That milliseconds are a model's, and whether the storage that was recorded is much faster than the model's."""
     device = DEFAULT_IS if found.device == DEFAULT else found.device
-    text = f"Milliseconds are a model's, of {device}; --device takes yours."
+    return f"Milliseconds are a model's, of {device}; --device takes yours.{faster(found)}"
+
+
+def faster(found: Recommendation) -> str:
+    """Whether the storage that was recorded is much faster than the model's; empty where it is not, or unknown."""
     recorded = found.bench.trace.latency_us
     known = recorded[recorded >= 0] if recorded is not None else None
-    if known is not None and len(known) and (median := float(np.median(known))) < found.bench.no_cache_us / MUCH_FASTER:
-        text += (
-            f" As recorded, half of the requests took at most {median:,.0f} µs: on such storage a hit saves far less."
-        )
-    return text
+    if known is None or not len(known) or (median := float(np.median(known))) >= found.bench.no_cache_us / MUCH_FASTER:
+        return ""
+    return f" As recorded, half of the requests took at most {latency(median)}: on such storage a hit saves far less."
 
 
 def model_words(found: Recommendation) -> list[str]:
@@ -274,7 +279,7 @@ def assumptions(found: Recommendation) -> list[str]:
     ]
     if TIME_SCALE_KEY in bench.trace.meta.extra:
         scale = time_scale(bench.trace)
-        lines.append(f"A second of the trace stands for {scale:g} seconds, as its metadata say.")
+        lines.append(f"A second of the trace is {scale:g} seconds of the load, as its metadata say.")
     if bench.sample is not None:
         lines.append(
             f"All figures are estimates from {percent(bench.rate)} of the pages, chosen by a hash, in as small a part "

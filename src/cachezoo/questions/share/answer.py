@@ -16,8 +16,10 @@ from cachezoo.sizes import PAGE_BYTES, human
 
 NOTED = 0.005  # of a hit ratio, or a part of transfers: less is not worth a sentence
 EARLY = 0.5  # of the run: an application that ends before it leaves the cache to the others for most of the time
-FEW = 0.25  # of an application's references
+FEW = 0.25  # of an application's page accesses
 MOST_NAMED = 3
+EACH = "for each page access"
+CHOOSING = "the first part of the traces"
 DAEMON, OF_DAEMON = "in a cache daemon:", "of cachezoo.runtime, or cz_tenants_new (docs/runtime.md)"
 FILTER = {"lru": "cz-mode=lru", "rejectx": "cz-mode=rejectx"}  # policies of the nbdkit filter, and how each is typed
 
@@ -61,7 +63,7 @@ def hits_and_slowdown(row: Score, a: int) -> str:
 
 
 def reads(row: Score, a: int) -> str:
-    """The pages read for an application, a reference of its own."""
+    """The pages read for an application, for each of its page accesses."""
     one, errors = row.applications[a], row.application_errors
     return give_or_take(number(one.transfers, 3), None if errors is None else errors[a, 1], 3)
 
@@ -69,13 +71,14 @@ def reads(row: Score, a: int) -> str:
 def _compared(own: Score, other: Score, name: str) -> str:
     """What one saves of the pages that another reads, and how sure that is."""
     lead = own.lead(other, Goal.COST)
-    return f"{saves(lead.value, lead.interval, LEAST_SAVING)} against {name}"
+    return saves(lead.value, lead.interval, LEAST_SAVING, name, "reads")
 
 
 def answer(found: Comparison) -> str:
     """What to do first: share the cache, split it, or change nothing, in a few sentences.
 
-    What is advised was chosen on the references before those that count, and is compared on these with what runs today.
+    What is advised was chosen on the page accesses before those that count, the first half unless something else is
+    given, and is compared on those that count with what runs today.
     """
     caches = [row for row in found.rows if not row.candidate.knows]
     if not caches:
@@ -83,41 +86,55 @@ def answer(found: Comparison) -> str:
     if not found.earlier:
         least = min(caches, key=lambda row: row.transfers)
         return (
-            "Nothing is advised: too few references come before those that count to choose on them; leave --count at "
-            f"half, or give longer traces. {least.candidate} reads least, {least.transfers:.4f} pages a reference."
+            "Nothing is advised: too few page accesses come before those that count to choose by them; leave --count "
+            f"at half, or give longer traces. {least.candidate} reads least, {least.transfers:.4f} pages {EACH}."
         )
     best, now = found.best(), found.row(found.now)
     if best is None:
         return f"None keeps the floors. {_least_unmet(caches)}"
     stays = now if now is not None and found.advised is None else best
-    texts = (_advice(best, now, found), _floors(stays), _higher(stays, caches), _bound(stays, found), _sampled(found))
+    texts = (
+        _advice(best, now, found), _hindsight(best, now, caches, found), _floors(stays), _higher(stays, caches),
+        _bound(stays, found), _sampled(found),
+    )  # fmt: skip
     return " ".join(text for text in texts if text)
 
 
 def _advice(best: Score, now: Score | None, found: Comparison) -> str:
     """What to do, what it reads, and its rivals."""
-    read = f"reads {give_or_take(f'{best.transfers:.4f}', best.error_90, 4)} pages a reference"
+    read = f"reads {give_or_take(f'{best.transfers:.4f}', best.error_90, 4)} pages {EACH}"
     other = found.best(splits=not best.candidate.splits)
     if best is now:
         rival = other or next((row for row in found.rows if row is not best and not row.candidate.knows), None)
-        compared = "" if rival is None else f"; it {_compared(best, rival, str(rival.candidate))}"
+        ahead = rival is not None and rival.transfers >= best.transfers  # what reads less is in `_hindsight`
+        compared = f"; it {_compared(best, rival, str(rival.candidate))}" if rival is not None and ahead else ""
         return f"Change nothing: {best.candidate}, which runs today, {read}{compared}."
     if now is not None and found.advised is None:
         return (
-            f"Change nothing: {now.candidate}, which runs today, reads {now.transfers:.4f} pages a reference. What "
-            f"read least before these references, {best.candidate}, {_compared(best, now, 'that')}."
+            f"Change nothing: {now.candidate}, which runs today, reads {now.transfers:.4f} pages {EACH}. "
+            f"{best.candidate} was best on {CHOOSING}; on the rest it {_compared(best, now, '')}."
         )
     if now is None:
         text = f"{_begin(best)} {read}"
     elif found.keeps_floors(now):
         text = f"{_begin(best)} {read} and {_compared(best, now, f'{now.candidate}, which runs today')}"
     else:
-        kept = f"kept the floors before these references, and {now.candidate}, which runs today, does not keep them"
-        text = f"{_begin(best)} {kept}. It {read} and {_compared(best, now, 'that')}"
+        kept = f"kept the floors on {CHOOSING}, and {now.candidate}, which runs today, does not keep them"
+        text = f"{_begin(best)} {kept}. It {read} and {_compared(best, now, str(now.candidate))}"
     if other is None or other is now:
         return f"{text}."
     kind = "one cache for all" if best.candidate.splits else "split"
     return f"{text}. It {_compared(best, other, f'the best {kind}, {other.candidate}')}."
+
+
+def _hindsight(best: Score, now: Score | None, caches: Sequence[Score], found: Comparison) -> str:
+    """Where nothing is to change, what reads least of all where it counts, and how sure that is; or empty."""
+    if now is None or (best is not now and found.advised is not None):
+        return ""
+    least = min((row for row in caches if found.keeps_floors(row)), key=lambda row: row.transfers, default=now)
+    if least is best or least is now or least.lead(now, Goal.COST).value < NOTED:
+        return ""
+    return f"Known only afterwards, {least.candidate} reads least: it {_compared(least, now, str(now.candidate))}."
 
 
 def _begin(best: Score) -> str:
@@ -150,7 +167,7 @@ def put_into_service(row: Score) -> list[str]:
         given = f"fragment={one.fragment}, window={one.options.integer('window')}"
         return [f"{DAEMON} Tenants.ucp({count}, {pages}, {given}) {OF_DAEMON}"]
     if not own:
-        return [f"simulation only: no runtime of cachezoo splits as {one} does"]
+        return [f"simulation only: cachezoo cannot run {one}"]
     unable = [name for name in dict.fromkeys(own) if name not in POLICIES]
     if not one.splits:
         lines = [] if unable else [f"{DAEMON} Tenants.shared({count}, {pages}, {own[0]!r}) {OF_DAEMON}"]
@@ -182,7 +199,7 @@ def _by_filter(names: Sequence[str], policies: Sequence[str], sizes: Sequence[in
 
 def _only(unable: Sequence[str]) -> str:
     return (
-        f"simulation only: no runtime of cachezoo has {words(unable)}; a daemon has {', '.join(POLICIES)}, the filter "
+        f"simulation only: cachezoo cannot run {words(unable)}; a daemon runs {', '.join(POLICIES)}, the filter "
         f"{words(list(FILTER))}"
     )
 
@@ -195,7 +212,7 @@ def _floors(best: Score) -> str:
 
 def _least_unmet(caches: Sequence[Score]) -> str:
     least = min(caches, key=lambda row: (len(row.unmet), row.transfers))
-    missed = ", ".join(least.unmet) or "it kept them not before what counts"
+    missed = ", ".join(least.unmet) or f"it did not keep them on {CHOOSING}"
     return f"{least.candidate} comes nearest: {missed}."
 
 
@@ -205,8 +222,7 @@ def _higher(best: Score, caches: list[Score]) -> str:
     if top is best or top.hit_ratio - best.hit_ratio < NOTED or top.transfers <= best.transfers:
         return ""
     more = top.transfers / best.transfers if best.transfers else float("inf")
-    hits = f"{top.hit_ratio:.3f}, not {best.hit_ratio:.3f}"
-    return f"{top.candidate} hits more often ({hits}) and reads {more:.2f} times as much."
+    return f"{top.candidate} hits more often but is no option: it reads {more:.2f} times as much."
 
 
 def _sampled(found: Comparison) -> str:
@@ -223,14 +239,14 @@ def _bound(best: Score, found: Comparison) -> str:
         return ""
     less = 1 - known[0].transfers / best.transfers
     if less < NOTED:
-        return f"No fixed split of LRU ({known[0].candidate}) reads fewer." if less <= 0 else ""
-    return f"The best fixed split of LRU, known only afterwards, reads {percent(less)} fewer."
+        return "Fixed splits with LRU in each part do not help." if less <= 0 else ""
+    return f"The best fixed split with LRU in each part, known only afterwards, reads {percent(less)} less."
 
 
 def uneven(case: Case) -> list[str]:
     """What to know of applications of which little is there, a line each; of many the first to end, and how many more.
 
-    One ends long before the others, or few of its references count: the answer holds little for it.
+    One ends long before the others, or few of its page accesses count: the answer holds little for it.
     """
     mix, counted = case.mix, case.references.tolist()
     ends = [(int(mix.before(places[-1])) + 1) / mix.references for places in mix.at]
@@ -238,13 +254,13 @@ def uneven(case: Case) -> list[str]:
     named = sorted((k for k in range(mix.count) if ends[k] < EARLY or few[k]), key=lambda k: ends[k])
     lines = []
     for k in named[:MOST_NAMED]:
-        count = f"{counted[k]:,} of the {mix.applications[k].references:,} references of {mix.names[k]} count"
+        count = f"{counted[k]:,} of the {mix.applications[k].references:,} page accesses of {mix.names[k]} count"
         left = [name for name, end in zip(mix.names, ends, strict=True) if end > ends[k]]
         after = f"{left[0]} has the cache to itself" if len(left) == 1 else f"the {len(left)} that go on have the cache"
         early = f"{mix.names[k]} ends at {share(ends[k])} of the run; after that {after}; {count}"
         lines.append(early if ends[k] < EARLY else f"only {count}")
     if len(named) > MOST_NAMED:
-        lines.append(f"{len(named) - MOST_NAMED} more applications end early too, or few of their references count")
+        lines.append(f"{len(named) - MOST_NAMED} more applications end early too, or few of their page accesses count")
     return lines
 
 
@@ -252,16 +268,18 @@ def caption(found: Comparison, device: str) -> str:
     """What the tables' figures are of."""
     counted, total = found.case.counted, found.case.mix.references
     order = (
-        "in lockstep, one reference of each in turn"
+        "in lockstep, a page access of each in turn"
         if found.case.mix.order == "lockstep"
         else "in the order of their times, each trace from its own 0 on"
     )
     together = any(not row.shared.known for row in found.rows)
     return "; ".join([
         f"{found.case.mix.count} applications {order}",
-        f"{counted:,} of {total:,} references count",
-        "transfers: pages read a reference, for misses, for runs away from the head, and for new splits",
-        *(["in runs: both together, not told apart"] if together else []),
+        f"{counted:,} of {total:,} page accesses count",
+        f"transfers: pages read from the disk {EACH}, the sum of the columns misses, runs and new splits",
+        "runs: pages that gvpa reads as they move into a part of its queue that is cached",
+        "new splits: pages read as the split changed",
+        *(["in runs: both together"] if together else []),
         "slowdown: mean page time over that with all of the cache to itself under LRU",
         "fairness: harmonic mean of the inverses; speed-up: their sum",
         f"page times: {device}, nothing waits, and what is read besides misses is not counted in",

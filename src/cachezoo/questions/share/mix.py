@@ -455,13 +455,13 @@ def _ordered(order: OrderOption, parts: Sequence[_Part], traces: Sequence[_Part]
         return "lockstep", []
     if order == "clock" and without:
         message = (
-            f"{without[0]}: its trace has no clock, so that its references cannot be ordered among others by time; "
-            "use lockstep"
+            f"{without[0]}: its trace has no clock, so that its page accesses cannot be ordered among others by time; "
+            "use --order lockstep"
         )
         raise ConfigError(message)
     if without:
         more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
-        return "lockstep", [f"{without[0]}{more} no clock: references come in lockstep, one of each in turn"]
+        return "lockstep", [f"{without[0]}{more} no clock: page accesses come in lockstep, one of each in turn"]
     apart = _apart_in_time(traces)
     if order == "auto" and apart:
         raise ConfigError(f"{apart}; use --order lockstep, or --order clock if that is meant")
@@ -493,7 +493,8 @@ def _paces(traces: Sequence[_Part]) -> str:
         return ""
     return (
         f"a second of {slow} stands for {scales[slow]:g} s of its day, one of {fast} for {scales[fast]:g} s: by the "
-        "clock their days pass at different paces"
+        f"clock {fast} comes {scales[fast] / scales[slow]:.3g} times too fast next to {slow}; if that is too much, use "
+        "--order lockstep, where all are equally busy"
     )
 
 

@@ -118,7 +118,7 @@ class Task:
         """
         found = tuple(int(np.count_nonzero(~self.counted[places])) for places in self.mix.at)
         if not any(found):
-            raise Unfit("it learns from references before those that count, and all count: leave --count at half")
+            raise Unfit("it learns from page accesses before those that count, and all count: leave --count at half")
         return found
 
     def least(self, fragment: int, total: int, each: int = 1) -> I64:

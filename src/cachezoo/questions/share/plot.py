@@ -72,7 +72,7 @@ def draw(found: Comparison, title: str, path: Path) -> None:
             _split(axes, found, row, unit)
             below = k + columns >= len(found.rows)
             axes.tick_params(labelleft=k % columns == 0, labelbottom=below)
-            axes.set_xlabel(f"references, {'millions' if unit == 1e6 else 'thousands'}" if below else "")
+            axes.set_xlabel(f"page accesses, {'millions' if unit == 1e6 else 'thousands'}" if below else "")
             if k % columns == 0:
                 axes.set_ylabel("MiB of the cache")
         _transfers(beneath.subplots(), found.rows)
@@ -135,7 +135,7 @@ def _transfers(axes: "Axes", rows: tuple[Score, ...]) -> None:
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"pages read from the disk, a reference{' (logarithmic)' if wide else ''}")
+    axes.set_xlabel(f"pages read from the disk for each page access{' (logarithmic)' if wide else ''}")
     axes.legend(loc="lower left", bbox_to_anchor=(-0.3, 1.0), ncols=2, columnspacing=1.0)
 
 

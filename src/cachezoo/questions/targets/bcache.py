@@ -71,14 +71,14 @@ def run(ts: TierStream, sizes: Sizes, mode: str, settings: Settings) -> TargetRu
 
 
 def partition(device: str) -> str:
-    """The first partition of a device, as udev and the kernel name it."""
+    """The first partition of a whole drive, as udev and the kernel name it."""
     if device.startswith("/dev/disk/"):
         return f"{device}-part1"
     return f"{device}p1" if device[-1].isdigit() else f"{device}1"
 
 
 def commands(sizes: Sizes, mode: str, settings: Settings, devices: Devices) -> list[str]:
-    """How it is set up: the SSD gets a partition of the size advised, and both devices are formatted.
+    """How it is set up: a whole SSD gets a partition of the size advised, and both devices are formatted.
 
     The buckets are of 512-byte sectors; congestion is off, as the model has none.
     """
@@ -86,7 +86,13 @@ def commands(sizes: Sizes, mode: str, settings: Settings, devices: Devices) -> l
         return [f"make-bcache --bdev {devices.disk}", "echo none > /sys/block/bcache0/bcache/cache_mode"]
     bucket = bucket_pages(sizes, settings) * PAGE_BYTES // KIB
     end = 1 - (-sizes.ssd * PAGE_BYTES // MIB)
-    policy, part = settings["cache_replacement_policy"], partition(devices.ssd)
+    policy, part, split = settings["cache_replacement_policy"], devices.ssd, list[str]()
+    if devices.ssd_is_whole:
+        part = partition(devices.ssd)
+        split = [
+            f"# The next line removes all partitions of {devices.ssd}. To keep them, name one of them as --ssd.",
+            f"parted --script {devices.ssd} mklabel gpt mkpart {devices.name} 1MiB {end}MiB",
+        ]
     own, cache = "/sys/block/bcache0/bcache", "/sys/block/bcache0/bcache/cache"
     written = [
         (f"{own}/cache_mode", mode),
@@ -99,7 +105,7 @@ def commands(sizes: Sizes, mode: str, settings: Settings, devices: Devices) -> l
     if mode == "writeback":
         written += [(f"{own}/{name}", settings[name]) for name in ("writeback_percent", "writeback_delay")]
     return [
-        f"parted --script {devices.ssd} mklabel gpt mkpart {devices.name} 1MiB {end}MiB",
+        *split,
         f"make-bcache --bucket {bucket}k --block 512 --cache {part} --bdev {devices.disk}",
         *(f"echo {value} > {place}" for place, value in written),
     ]
@@ -128,4 +134,5 @@ BCACHE = Target(
     ),
     run=run,
     commands=commands,
+    splits_ssd=True,
 )  # fmt: skip

@@ -143,19 +143,46 @@ def commands(found: Advice) -> list[str]:
     return found.target.commands(found.sizes, own.mode, own.settings, found.options.devices)
 
 
+def _in_mode(target: Target, mode: str) -> int:
+    """About how many settings of a mode are tried: all knobs, and after one has moved all of them again."""
+    return 2 * (1 + len(moves(target, mode, target.defaults)))
+
+
+def _last(options: TargetOptions) -> int:
+    """Runs after the search at most: the zoo on the first half, and what is shown on the second."""
+    ways = 1 + any(mode.writes == BACK for mode in options.allowed)
+    return len(CANDIDATES) * ways + 2 * len(options.allowed) + ways + 1
+
+
 def trials(options: TargetOptions) -> int:
-    """About how many settings are tried: each knob of each mode, and then the sizes."""
+    """About how many runs there are: settings of each mode, sizes, policies of the zoo, and those that count."""
     target = options.target
     off = [mode for mode in target.modes if mode.writes == "none" and target.ram]
-    modes = [*options.allowed, *off]
-    return HALVINGS + sum(1 + len(moves(target, mode.id, target.defaults)) for mode in modes)
+    return HALVINGS + _last(options) + sum(_in_mode(target, mode.id) for mode in (*options.allowed, *off))
+
+
+class _Steps:
+    """Progress through parts that may take fewer runs than was thought, or more: it never passes a part's end."""
+
+    def __init__(self, advance: Advance) -> None:
+        self._advance = advance
+        self._before = self._part = self._runs = 0
+
+    def begin(self, part: int) -> None:
+        """A part of about so many runs begins; the one before is done."""
+        self._before, self._part, self._runs = self._before + self._part, part, 0
+
+    def step(self, note: str) -> None:
+        """A run has ended."""
+        self._runs += 1
+        self._advance(self._before + min(self._runs, self._part), note)
 
 
 class Search:
     """The search on a trace's first half."""
 
-    def __init__(self, head: Bench, target: Target, advance: Advance) -> None:
-        self._head, self._target, self._advance = head, target, advance
+    def __init__(self, head: Bench, target: Target, steps: _Steps) -> None:
+        self._head, self._target, self._steps = head, target, steps
         self._means: dict[tuple[Any, ...], float] = {}
 
     def mean(self, sizes: Sizes, mode: str, settings: dict[str, Value]) -> float:
@@ -164,11 +191,12 @@ class Search:
         if key not in self._means:
             run = self._target.run(self._head.ts, sizes, mode, settings)
             self._means[key] = self._head.ran(run).mean
-            self._advance(len(self._means), mode)
+            self._steps.step(mode)
         return self._means[key]
 
     def settings(self, sizes: Sizes, mode: str) -> dict[str, Value]:
         """The best of a mode, from the defaults on, one knob at a time, as long as one saves enough to matter."""
+        self._steps.begin(_in_mode(self._target, mode))
         best = self._target.defaults
         while True:
             mean = self.mean(sizes, mode, best)
@@ -191,6 +219,7 @@ class Search:
 
         Where that saves nothing that matters against none, it is the largest that has to show that it pays.
         """
+        self._steps.begin(HALVINGS)
         if Goal.COST.lead(self.mean(most, mode, settings), none) < LEAST_SAVING:
             return most
         ladder = [
@@ -217,7 +246,7 @@ def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advan
         ts: the trace.
         device: the models of disk and SSD.
         options: the system, and what it may have.
-        advance: takes how many settings were tried, and the last.
+        advance: takes how many of about `trials` runs have ended, and what the last was of.
 
     Raises:
         TraceError: the trace is too short.
@@ -227,21 +256,26 @@ def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advan
     touched = ts.pages.n_pages
     ssd = min(touched, options.most.pages(touched)) if options.most else touched
     most = Sizes(ssd, options.ram_pages(touched), ts.span_pages)
-    search = Search(head, target, advance)
+    steps = _Steps(advance)
+    search = Search(head, target, steps)
     by_mode = {mode.id: search.settings(most, mode.id) for mode in options.allowed}
     best = _mode(options.allowed, {name: search.mean(most, name, own) for name, own in by_mode.items()})
     alone, usual = search.without(most)
     sizes = search.size(most, best, by_mode[best], usual)
+    steps.begin(_last(options))
     rows = list[Row]()
     for mode in options.allowed:
         rows.append(_row(bench, target, sizes, mode, "as it comes", target.defaults))
+        steps.step(mode.id)
         if target.changed(by_mode[mode.id]):
             rows.append(_row(bench, target, sizes, mode, "found", by_mode[mode.id]))
+            steps.step(mode.id)
     default = next((row for row in rows if row.mode == target.modes[0].id), rows[0])
     found = next(row for row in rows if row.mode == best and row.settings == by_mode[best])
     writes = [mode.writes for mode in options.allowed]
     chosen = dict[Writes, tuple[str, float]]()
     for name, way, ran in _rivals(head, sizes, writes):
+        steps.step(name)
         if way not in chosen or ran.mean < chosen[way][1]:
             chosen[way] = name, ran.mean
     zoo = {

@@ -51,8 +51,8 @@ def _changed(found: Advice, row: Row) -> str:
 def _loss(found: Advice) -> str:
     """How far the zoo's best is ahead."""
     lead, rival = found.loss, found.rival
-    who = f"the zoo's best policy for such an SSD, {rival.label} {WAYS[rival.writes]}"
-    return f"{who[0].upper()}{who[1:]}, takes {latency(rival.ran.mean)}: it {_saves(lead)}"
+    who = f"Of cachezoo's policies the fastest on the first half, {rival.label} {WAYS[rival.writes]}"
+    return f"{who}, takes {latency(rival.ran.mean)}: it {_saves(lead)}"
 
 
 def risk(found: Advice) -> str:
@@ -128,6 +128,15 @@ def sureness(found: Advice) -> Sequence[str]:
             f"Best found on the first half: mode {found.found.mode}, {_changed(found, found.found)}; against the "
             f"defaults it {_saves(lead)}."
         )
+        if found.answer is Answer.DEFAULTS:
+            least, this = percent(LEAST_SAVING, 0), percent(lead.value, 2, signed=lead.value < 0)
+            lines.append(
+                f"The defaults stay: on the second half a change must save {least} or more, with an interval above 0; "
+                f"this one saves {this}."
+            )
+    lower = [row for row in found.rows if row is not found.found and row.ran.mean < found.advised.ran.mean]
+    if lower and found.answer is not Answer.NOTHING:
+        lines.append("Other rows that take less time were not the best on the first half, which chooses.")
     own, usual = found.advised.ran, found.default.ran
     if found.answer is Answer.FOUND and own.ssd_written > MUCH * usual.ssd_written:
         lines.append(
@@ -135,7 +144,13 @@ def sureness(found: Advice) -> Sequence[str]:
             f"{number(usual.ssd_written, 2)} as it comes: see that the SSD endures that."
         )
     lines.append(f"Against no {'SSD' if found.sizes.ram else 'cache'} it {_saves(found.over_none)}.")
-    return lines
+    depth = found.bench.depth
+    return [
+        *lines,
+        f"Times are with {depth} request{'s' * (depth > 1)} outstanding, which wait for each other and for what is "
+        "written back. Without --for a request is served by itself, nothing that is written back takes time, and the "
+        "policy is chosen by hits: both times and policy may differ.",
+    ]
 
 
 def before_commands(found: Advice) -> list[str]:
@@ -149,4 +164,8 @@ def before_commands(found: Advice) -> list[str]:
     if target.id == "nbdkit":
         return []
     lines = ["The commands take the disk and the SSD: what is on them is lost."]
-    return [*lines, f"The SSD is used whole: give a partition of {ssd} as --ssd."] if target.whole_ssd else lines
+    whole = found.options.devices.ssd_is_whole
+    if target.whole_ssd or (target.splits_ssd and not whole):
+        fix = f"give a partition of {ssd} as --ssd" if whole else f"it should have {ssd}"
+        lines.append(f"The {'SSD' if whole else 'device of --ssd'} is used whole: {fix}.")
+    return lines

@@ -1,5 +1,6 @@
 """A cache that people run: its modes and knobs, a model of it, and the commands that set it up."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +13,12 @@ Value = int | float | str
 Settings = Mapping[str, Value]
 """Values of all knobs by their names."""
 Writes = Literal["through", "back", "around", "none"]
+
+
+WHOLE = re.compile(
+    r"/dev/disk/by-(?:id|path|diskseq)/(?!dm-|lvm-|.*-part[0-9]+$).+"
+    r"|/dev/(?:sd|hd|vd|xvd)[a-z]+|/dev/nvme[0-9]+n[0-9]+|/dev/(?:mmcblk|pmem|nbd|loop|md)[0-9]+"
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,15 @@ class Devices:
     ssd: str
     name: str  # of the cache, volume group or pool
 
+    @property
+    def ssd_is_whole(self) -> bool:
+        """Whether the SSD's name may be that of a whole drive, which can be given a partition table.
+
+        By the names of the kernel (Linux Documentation/admin-guide/devices.txt) and of udev's links. What could be
+        either, such as a link by UUID or a logical volume, is no whole drive: it is used as it is.
+        """
+        return WHOLE.fullmatch(self.ssd) is not None
+
 
 @dataclass(frozen=True)
 class TargetRun:
@@ -94,6 +110,7 @@ class Target:
     ram: bool = False  # it has a cache in RAM, too
     least_ram_bytes: int = 0  # of that cache; less is ignored
     whole_ssd: bool = False  # it uses all of the device that it is given, so that a size takes a partition
+    splits_ssd: bool = False  # likewise, and its commands give a whole drive such a partition
 
     @property
     def defaults(self) -> dict[str, Value]:

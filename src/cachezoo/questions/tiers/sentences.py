@@ -10,6 +10,7 @@ from cachezoo.contest.lead import Mean
 from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.contest.words import saves
 from cachezoo.flash_cache.load import DAY_S
+from cachezoo.questions.page.candidates import name_of as policy_name
 from cachezoo.questions.page.sentences import SAVED
 from cachezoo.questions.page.sizes import typed
 from cachezoo.questions.tiers.advice import Advice, Offer
@@ -72,8 +73,8 @@ def _change(lead: Mean) -> str:
     return f"{percent(-lead.value, signed=True)} {span(ends, 1)}".rstrip()
 
 
-def _saves(lead: Mean) -> str:
-    return saves(lead.value, lead.interval, LEAST_SAVING)
+def _saves(lead: Mean, rival: str = "") -> str:
+    return saves(lead.value, lead.interval, LEAST_SAVING, rival)
 
 
 def cells(row: Scored, found: Comparison) -> dict[str, str]:
@@ -136,8 +137,8 @@ def answer(found: Comparison) -> str:
         names = words([_title(row) for row in leading[1:]])
         last = leading[-1]
         text = (
-            f"No one is fastest: with {own} {takes}, and {names} {'is' if len(leading) == 2 else 'are'} not told apart "
-            f"from it by as much as matters (up to {latency(last.mean)})"
+            f"No one is surely fastest: with {own} {takes}, and {names} {'takes' if len(leading) == 2 else 'take'} up "
+            f"to {latency(last.mean)}, which may be chance or is too little to matter"
         )
     else:
         second = others[0]
@@ -152,17 +153,16 @@ def answer(found: Comparison) -> str:
 
 
 def runs(hierarchy: Hierarchy, ssd_pages: int) -> str:
-    """What runs a hierarchy, in a sentence: of cachezoo nothing does."""
+    """What runs a hierarchy, in a sentence: cachezoo itself runs none."""
     if hierarchy.kind == "l2arc":
         return "ZFS runs it, with the commands of --for zfs."
     if not ssd_pages:
         return (
-            f"Simulation only: no runtime of cachezoo is {hierarchy.ram} in RAM before a disk; a page cache that has "
-            "the policy is."
+            f"Simulation only: cachezoo cannot run {policy_name(hierarchy.ram)} in RAM; use a page cache that has it."
         )
     return (
-        f"Simulation only: no runtime of cachezoo is {hierarchy}; what bcache, dm-cache, Open CAS or ZFS make of these "
-        "sizes, and the commands, says --for with one of these names."
+        f"Simulation only: cachezoo cannot run {hierarchy}. For what bcache, dm-cache, Open CAS or ZFS make of these "
+        "sizes, with commands, give --for NAME."
     )
 
 
@@ -297,7 +297,7 @@ def why(found: Advice) -> list[str]:
         "enough": f"Of {most} that is enough: what the half that chose would buy for it is no better on the other half",
         "knee": "The sum is the knee of time over money: beyond it a further dollar a month brings less than half of "
         "what the average one does",
-        "whole": "Each further dollar a month is worth it up to this sum",
+        "whole": "Beyond this sum, money buys little",
         "reached": "It is the cheapest that reaches the aim, to within 5 %",
         "needless": "The aim is reached without",
         "nothing": "",
@@ -311,7 +311,7 @@ def why(found: Advice) -> list[str]:
         lead = found.chosen.over(found.answer)
         text.append(
             f"The half that chose would buy {built(found, found.chosen)}, for {money(found.chosen.month)} a month; on "
-            f"the other half that {_saves(lead)} against the answer."
+            f"the other half that {_saves(lead, 'the answer')}."
         )
     return text
 
@@ -424,7 +424,7 @@ def how_sure(found: Advice) -> list[str]:
     whole = "in full" if found.bench.sample is None else f"on all of the {percent(found.bench.rate)} that were read"
     begun = f"{found.bench.counted_from:,}"
     half = f"the first half of the trace chose; every figure is of the second, from page access {begun} on"
-    text = [f"{sampled:,} points were simulated on {_sample(found)} and {full} of them {whole}; {half}."]
+    text = [f"{sampled:,} choices were simulated on {_sample(found)}, and {full:,} {whole}; {half}."]
     if found.bench.sample is not None:
         text.append(
             f"All figures are estimates from {percent(found.bench.rate)} of the pages, chosen by a hash, in as small a "

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachezoo.demo.answer import promised
-from cachezoo.devices.built_in import BUILT_IN
+from cachezoo.devices.built_in import BUILT_IN, DEFAULT
 from cachezoo.errors import CachezooError
 from cachezoo.policies.mounted import mounted
 from cachezoo.policies.registry import policy
@@ -17,11 +17,13 @@ from cachezoo.questions.page.buy import buy, pays_from
 from cachezoo.questions.page.candidates import NAMES, Halves
 from cachezoo.questions.page.reads import WAYS, Reads
 from cachezoo.questions.page.recommendation import Options, Recommendation, recommend
+from cachezoo.questions.page.report import page_of
 from cachezoo.questions.page.sizes import beats, typed
 from cachezoo.serve.words import n_bytes
-from cachezoo.show.formats import ordinary
+from cachezoo.show.formats import latency, ordinary
 from cachezoo.sizes import PAGE_BYTES, Size
 from cachezoo.traces.pages import expand_pages
+from tests.html_page import HtmlPage
 from tests.oracles.read_cache import lru_reads, most_reads
 from tests.unit.questions.page.test_recommend import loop, trace_of, zipf
 
@@ -118,11 +120,49 @@ def mixed() -> Recommendation:
     return asked(pages, np.tile(np.array([1, 0], np.uint8), 20_000) & (rng.random(40_000) < 0.8))
 
 
+def commands_of(found: Recommendation) -> list[str]:
+    return [command for line in answer.lines(found) if line.label == "Run it" for command in line.commands]
+
+
+@pytest.mark.parametrize(("how", "words"), [({"budget": Size.parse("700p")}, ""), ({"device": DEFAULT}, DEFAULT)])
+def test_the_settings_of_other_systems_are_for_the_same_size_and_device(how, words):
+    found = asked(zipf(20_000, 3000), **how)
+    device = f" --device {words}" if words else ""
+    own = f": cachezoo recommend made.csv --for bcache --size {answer.run_it(found).size}{device}"
+    assert commands_of(found)[-1].endswith(own)
+
+
+@pytest.mark.parametrize(("op", "lost"), [(0, False), (np.arange(20_000) % 2, True)])
+def test_what_a_lost_ssd_takes_with_it_is_said_of_write_back_alone(op, lost):
+    found = asked(zipf(20_000, 3000), np.asarray(op, np.uint8))
+    assert (answer.run_it(found).mode == "back") == lost
+    assert answer.answer(found)[0].endswith("If its SSD is lost, so is what was written last.") == lost
+    assert (answer.run_reads(found) is not None) == lost
+
+
+def test_response_times_are_in_the_answer_and_trust_says_where_storage_is_faster():
+    found = asked(zipf(20_000, 3000))
+    row, bench = found.row, found.bench
+    times = f"a request takes {latency(row.ran.response_us)} instead of {latency(bench.no_cache_us)}."
+    assert f"Modelled without queues, {times}" in answer.answer(found)[0]
+    trusted = {}
+    for us in (52, 4000):
+        trace = dataclasses.replace(bench.trace, latency_us=np.full(len(bench.trace), us, np.int64))
+        lines = answer.lines(recommend("made.csv", trace, BUILT_IN, Options()))
+        trusted[us] = next(line.texts[0] for line in lines if line.label == "Trust")
+    assert "at most 52 µs: on such storage a hit saves far less." in ordinary(trusted[52])
+    assert "As recorded" not in trusted[4000]
+
+
 def test_the_read_cache_has_a_promise_of_its_own_reads():
     found = mixed()
     own = found.reads
-    way = f"(--mode {own.writes} --policy {own.policy} --promise {100 * own.mean:.1f}%)"
-    assert way in answer.reading(found) and "whose SSD holds only copies" in answer.reading(found)
+    size = typed(found.row.capacity)
+    way = f" --policy {own.policy} --size {size} --mode {own.writes} --promise {100 * own.mean:.1f}%"
+    reads = answer.run_reads(found)
+    assert reads.command.endswith(way) and "whose SSD holds only copies" in answer.reading(found)
+    assert f"or, as a read cache: {reads.command}" in commands_of(found)
+    assert reads.command in HtmlPage(page_of(found)).said
     trace = found.bench.trace
     again = promised(trace, found.bench.pages, own.policy, found.row.capacity, own.writes)
     assert again == pytest.approx(own.mean, abs=1e-12)
@@ -134,7 +174,7 @@ def test_the_read_cache_has_a_promise_of_its_own_reads():
 def test_where_a_cache_makes_requests_slower_nothing_is_to_be_run():
     found = asked(loop(60_000, 1000), (np.arange(60_000) % 1000 == 0).astype(np.uint8))
     assert sentences.slower(found)
-    assert answer.run_it(found) is None and answer.values(found)["mode"] is None
+    assert answer.run_it(found) is None and answer.run_reads(found) is None and answer.values(found)["mode"] is None
     said = {line.label: " ".join([*line.texts, *line.commands]) for line in answer.lines(found)}
     assert "Run it" not in said and "--mode" not in said["Answer"]
     assert said["Buy"].startswith("Nothing for speed")

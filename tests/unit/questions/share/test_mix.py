@@ -55,7 +55,7 @@ def test_auto_is_the_clock_where_all_have_one():
 
 def test_a_trace_without_a_clock_is_named_where_it_makes_the_order_lockstep():
     assert mix_traces([A, B]).remarks == mix_traces([A, numbered(B)], "lockstep").remarks == ()
-    said = "no clock: references come in lockstep, one of each in turn"
+    said = "no clock: page accesses come in lockstep, one of each in turn"
     assert mix_traces([A, numbered(B)]).remarks == (f"b has {said}",)
     assert mix_traces([numbered(A), numbered(B)]).remarks == (f"a and 1 more have {said}",)
 
@@ -93,14 +93,14 @@ def test_days_that_pass_at_different_paces_are_said_and_run_all_the_same():
     assert mix_traces([paced(A, "576"), paced(B, "576")]).remarks == ()
     mix = mix_traces([paced(A, "576"), paced(B, "720")])
     assert mix.remarks == (
-        "a second of a stands for 576 s of its day, one of b for 720 s: by the clock their days pass at different "
-        "paces",
+        "a second of a stands for 576 s of its day, one of b for 720 s: by the clock b comes 1.25 times too fast "
+        "next to a; if that is too much, use --order lockstep, where all are equally busy",
     )
     assert mix.app.tolist() == mix_traces([A, B]).app.tolist()
 
 
 def test_a_trace_without_a_clock_has_no_place_among_times():
-    with pytest.raises(ConfigError, match=r"^b: its trace has no clock.* use lockstep$"):
+    with pytest.raises(ConfigError, match=r"^b: its trace has no clock.* use --order lockstep$"):
         mix_traces([A, numbered(B)], "clock")
 
 

@@ -201,7 +201,7 @@ def test_a_learned_split_is_of_what_was_before_and_as_good_as_any_there():
     assert own.splits[0, 0] >= 16 and own.policies[0] == "lru" and (later == MIX.app).all()
     before = [int((~parse(one).run(MIX, 24, HALF).hit & ~HALF).sum()) for one in (text, "equal(fragment=1)")]
     assert before[0] <= before[1]
-    with pytest.raises(ConfigError, match="it learns from references before those that count, and all count"):
+    with pytest.raises(ConfigError, match="it learns from page accesses before those that count, and all count"):
         parse(text).run(MIX, 24)
 
 

@@ -30,8 +30,9 @@ REWRITTEN = page_stream(rng.integers(0, 40, N) * 11, write=np.ones(N))
 def advised(ts, target=OPEN_CAS, **options):
     """What is advised; equal questions are answered once."""
     seen = []
-    found = advise(ts, DEVICE, TargetOptions(target, **options), lambda done, _="": seen.append(done))
-    assert seen == sorted(seen)
+    given = TargetOptions(target, **options)
+    found = advise(ts, DEVICE, given, lambda done, _="": seen.append(done))
+    assert seen == sorted(seen) and 0 < seen[-1] <= trials(given)
     return found
 
 
@@ -125,15 +126,27 @@ def test_the_words_say_what_the_figures_are():
     text = answer(found)
     assert text.startswith("Run Open CAS in mode w")
     assert "as it comes" in text
-    assert "The zoo's best policy" in text or "the zoo's best policy" in text
+    assert "Of cachezoo's policies the fastest on the first half, " in text
     assert "counted from request 600 of 1,200 on" in caption(found, "x")
     assert sureness(found)[0].startswith("Best found on the first half")
     assert [row[""] for row in cells(found)].count(">") == 1
 
 
+def test_the_words_say_why_the_defaults_stay():
+    found = advised(HOT)
+    slower = replace(found.default, ran=replace(found.default.ran))
+    kept = replace(found, found=slower, rows=(found.default, slower))
+    assert kept.answer is Answer.DEFAULTS
+    assert [line[:16] for line in sureness(kept)] == ["Best found on th", "The defaults sta", "Against no cache"]
+    faster = replace(found.default, ran=replace(found.default.ran, mean=1.0))
+    late = replace(found, found=found.default, rows=(found.default, faster))
+    assert "Other rows that take less time were not the best on the first half, which chooses." in sureness(late)
+
+
 def test_trials_are_those_of_the_knobs_that_a_mode_has():
     options = TargetOptions(OPEN_CAS, modes=("wt",))
-    assert trials(options) == 6 + 1 + 4 + 4 + 2 + 3
+    zoo, counted = 12, 2 + 1 + 1
+    assert trials(options) == 2 * (1 + 4 + 4 + 2 + 3) + 6 + zoo + counted
 
 
 def test_choosing_twice_says_the_same():

@@ -106,7 +106,9 @@ def check(line):
     Raises:
         AssertionError: it is not.
     """
-    words = shlex.split(line)
+    words = shlex.split(line, comments=True)
+    if not words:
+        return
     program, rest = words[0], words[1:]
     if program == "casadm":
         command, rest = rest[0], rest[1:]
@@ -259,3 +261,50 @@ def test_zpool_and_zfs_have_the_commands():
 def test_bcaches_partition_is_named_as_its_device_is():
     whole = BCACHE.commands(SIZES, "writeback", BCACHE.defaults, Devices("/dev/sdb", "/dev/nvme0n1", NAME))
     assert any("--cache /dev/nvme0n1p1 " in line for line in whole)
+
+
+PARTITIONS = (
+    "/dev/disk/by-id/nvme-SSD_1-part4", "/dev/disk/by-path/pci-0000:00:1f.2-ata-3-part12", "/dev/sdz1", "/dev/sdab10",
+    "/dev/vdb2", "/dev/nvme0n1p4", "/dev/mmcblk0p1", "/dev/md0p1", "/dev/loop0p2", "/dev/disk/by-partuuid/12ab-03",
+    "/dev/disk/by-partlabel/cache", "/dev/disk/by-uuid/3f2a-01", "/dev/mapper/vg-fast", "/dev/vg/fast", "/dev/dm-3",
+    "/dev/disk/by-id/dm-name-vg-fast", "/dev/disk/by-id/lvm-pv-uuid-x",
+)  # fmt: skip
+DRIVES = {
+    "/dev/sdz": "/dev/sdz1", "/dev/sdab": "/dev/sdab1", "/dev/vdb": "/dev/vdb1", "/dev/nvme0n1": "/dev/nvme0n1p1",
+    "/dev/nvme10n2": "/dev/nvme10n2p1", "/dev/mmcblk0": "/dev/mmcblk0p1", "/dev/md0": "/dev/md0p1",
+    "/dev/disk/by-id/nvme-SSD_1": "/dev/disk/by-id/nvme-SSD_1-part1",
+    "/dev/disk/by-path/pci-0000:00:1f.2-ata-3": "/dev/disk/by-path/pci-0000:00:1f.2-ata-3-part1",
+}  # fmt: skip
+
+
+def named(lines):
+    """The devices in lines that run, but those that they make."""
+    return {
+        word for line in lines for word in re.split(r"[\s=]+", line)
+        if word.startswith("/dev/") and not line.startswith("#") and word != "/dev/nbd0"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("part", PARTITIONS)
+def test_a_partition_is_used_as_it_is(name, part):
+    target = TARGETS[name]
+    for mode in target.modes:
+        lines = target.commands(SIZES, mode.id, target.defaults, Devices(DISK, part, NAME))
+        assert named(lines) <= {DISK, part}
+        assert not any("mklabel" in line or line.startswith("#") for line in lines)
+        assert mode.writes == "none" or part in named(lines)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("drive", DRIVES)
+def test_what_removes_a_drives_partitions_says_so_in_the_line_before(name, drive):
+    target = TARGETS[name]
+    for mode in target.modes:
+        lines = target.commands(SIZES, mode.id, target.defaults, Devices(DISK, drive, NAME))
+        assert named(lines) <= {DISK, drive, DRIVES[drive]}
+        tables = [k for k, line in enumerate(lines) if "mklabel" in line]
+        assert [k for k, line in enumerate(lines) if line.startswith("#")] == [k - 1 for k in tables]
+        for k in tables:
+            assert f"removes all partitions of {drive}." in lines[k - 1]
+            assert DRIVES[drive] in named(lines[k + 1 :])

@@ -82,18 +82,19 @@ def test_dm_cache_is_set_up_by_lvm():
 
 def test_bcache_is_set_up_with_the_buckets_that_were_simulated():
     lines = BCACHE.commands(Sizes(100_000), "writethrough", BCACHE.defaults, DEVICES)
-    assert lines[:2] == [
+    assert lines[:3] == [
+        "# The next line removes all partitions of /dev/nvme0n1. To keep them, name one of them as --ssd.",
         "parted --script /dev/nvme0n1 mklabel gpt mkpart fast 1MiB 392MiB",
         "make-bcache --bucket 256k --block 512 --cache /dev/nvme0n1p1 --bdev /dev/sda",
     ]
     assert "echo 4096k > /sys/block/bcache0/bcache/sequential_cutoff" in lines
     assert not any("writeback" in line for line in lines)
     back = BCACHE.commands(Sizes(100_000), "writeback", BCACHE.defaults, replace(DEVICES, ssd="/dev/disk/by-id/X"))
-    assert "--cache /dev/disk/by-id/X-part1" in back[1]
+    assert "--cache /dev/disk/by-id/X-part1" in back[2]
     assert back[-2:] == [
         "echo 10 > /sys/block/bcache0/bcache/writeback_percent", "echo 30 > /sys/block/bcache0/bcache/writeback_delay",
     ]  # fmt: skip
     assert (
         "--cache /dev/sdb1 "
-        in BCACHE.commands(SIZES, "writearound", BCACHE.defaults, replace(DEVICES, ssd="/dev/sdb"))[1]
+        in BCACHE.commands(SIZES, "writearound", BCACHE.defaults, replace(DEVICES, ssd="/dev/sdb"))[2]
     )

@@ -231,7 +231,7 @@ def test_what_takes_no_time_that_is_known_is_on_no_front():
 
 def test_what_no_runtime_has_is_called_simulation_only():
     assert runs(parse_hierarchy("l2arc"), 10) == "ZFS runs it, with the commands of --for zfs."
-    assert all(runs(own, pages).startswith("Simulation only: no runtime") for own in FEW for pages in (0, 10))
+    assert all(runs(own, pages).startswith("Simulation only: cachezoo cannot run ") for own in FEW for pages in (0, 10))
 
 
 def test_the_answer_is_compared_with_what_was_chosen_and_not_with_each_other(monkeypatch):
