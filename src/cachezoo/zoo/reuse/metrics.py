@@ -173,7 +173,7 @@ class Group:
         return self.lead_points > 0
 
 
-CHOSEN = "the classic and setting best on the first half"
+CHOSEN = "the classic and setting chosen on each stream's first half"
 DEFAULTS, SETTINGS, OPTIMAL = "the best default in hindsight", "the best setting in hindsight", "the optimum"
 """What stands for several policies in `Reduction.name`."""
 
@@ -332,8 +332,9 @@ def headline_text(metrics: ReuseMetrics) -> str:
     own = found.pop(rows[0].policy)
     rival = max((one for one in found.values() if one.first is not None), key=lambda one: one.mean)
     return (
-        f"Over {_streams(len(rows))}, with a cache of {percent(fraction, 0)} of their pages, {rows[0].policy} misses "
-        f"{percent(own.mean)} less than LRU in the mean ({percent(own.worst)} at worst) and is first on {own.first}. "
+        f"Over {_streams(len(rows))}, captures of programs under benchmark loads, with a cache of "
+        f"{percent(fraction, 0)} of their pages, {rows[0].policy} misses {percent(own.mean)} less than LRU in the mean "
+        f"({percent(own.worst)} at worst), least of all on {own.first}. "
         f"{'Second' if rival.mean < own.mean else 'Ahead of it'} is {rival.name}: {percent(rival.mean)} "
         f"({percent(rival.worst)} at worst). The optimum misses {percent(found[OPTIMAL].mean)} less."
     )
