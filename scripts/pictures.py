@@ -97,7 +97,7 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "wear": Example(
         f"cachezoo recommend --only wear {TRACES}/ledger.parquet --streams 1,16 "
-        "--by legacy,equal,autostream,lifetime,oracle -o wear.png", 11
+        "--placement legacy,equal,autostream,lifetime,oracle -o wear.png", 11
     ),
     "virtual": Example(
         f"cachezoo compare {TRACES}/database_test.parquet --policy vrm --policy 'vrm(cost=1)' --policy lru "

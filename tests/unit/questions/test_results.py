@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from cachezoo import console
 from cachezoo.cli import app
 from cachezoo.metrics.page import CategoryMetrics
 from cachezoo.questions.result_tables import next_steps
@@ -48,6 +49,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / f"models/bundles/{model}/manifest.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "260")
+    console.out.cache_clear()  # an earlier test may have asked for it at another width
     return tmp_path
 
 

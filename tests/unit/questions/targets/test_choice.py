@@ -137,7 +137,8 @@ def test_the_words_say_why_the_defaults_stay():
     slower = replace(found.default, ran=replace(found.default.ran))
     kept = replace(found, found=slower, rows=(found.default, slower))
     assert kept.answer is Answer.DEFAULTS
-    assert [line[:16] for line in sureness(kept)] == ["Best found on th", "The defaults sta", "Against no cache"]
+    said = [line[:16] for line in sureness(kept)]
+    assert said == ["Best found on th", "The defaults sta", "Against no cache", "Times are with 1"]
     faster = replace(found.default, ran=replace(found.default.ran, mean=1.0))
     late = replace(found, found=found.default, rows=(found.default, faster))
     assert "Other rows that take less time were not the best on the first half, which chooses." in sureness(late)
