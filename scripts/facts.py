@@ -204,7 +204,7 @@ def admitted(facts: Facts) -> str:
     left = [metrics.category for metrics in facts.run.flashes if not metrics.promoted]
     return (
         "**Learned admission to flash.** With as few SSD writes as the best policy without a model, promoted models "
-        f"surely save disk time on {len(surely)} of {len(saved)} test traces{span}"
+        f"with all inputs surely save disk time on {len(surely)} of {len(saved)} test traces{span}"
         f"{f', not on {words(others)}' if others else ''}."
         f"{f' Not promoted: those for {words(left)}.' if left else ''}"
     )

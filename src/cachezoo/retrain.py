@@ -82,7 +82,7 @@ def retrain(root: Path, traces: Sequence[Path], category: str) -> list[str]:
         category: what they are of.
 
     Returns:
-        A line for each model: what came of it.
+        A line for each model: whether it took the seat.
 
     Raises:
         CachezooError: a trace cannot be read, or a stage failed; what was added stays in conf/matrix.yaml.

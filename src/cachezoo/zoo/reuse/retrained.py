@@ -1,4 +1,4 @@
-"""Fits the forest on part of a user's own trace as well, and runs what came of it.
+"""Fits the forest on part of a user's own trace as well, and runs the result.
 
 Rows of that part, labelled from it alone as if nothing else had been recorded, join those of the train traces.
 """

@@ -78,7 +78,7 @@ def parts_of(trace: Trace, end: int) -> list[Part]:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What came of a fit with part of the past.
+    """Result of a fit with part of the past.
 
     Attributes:
         name: of the part.
