@@ -33,6 +33,7 @@ NAMES = {"admission.web.lgbm": ADMISSION, "/etc/cachezoo/key.pub": "key/key.pub"
 ON_DEVICES = (
     "sudo .venv/bin/cachezoo trace capture", "sudo cachezoo", "cachezoo serve", ".venv/bin/cachezoo serve", "systemctl",
     "make", "sudo make", "apt", "dnf", "dpkg", "nbdkit", "nbd-client", "mount",
+    "echo 1 > /sys/block", "lvconvert", "casadm", "zpool",
 )  # fmt: skip
 
 pytestmark = pytest.mark.needs("gcc", "libsodium")
