@@ -40,7 +40,7 @@ def parts_of(part: Prepared, capacity: int, serving: ReuseServing) -> list[float
     scores = serving.scores(seen.inputs)
 
     def correct() -> None:
-        own.foresee(seen.inputs, target, delay, capacity, own.blank(trees), rows, seed)
+        own.foresee(seen.inputs, target, delay, capacity, own.blank(trees), rows, seed, int(policy.get("own_pace", 0)))
         seen.corrected(scores)
 
     calls: list[Callable[[], Any]] = [

@@ -42,7 +42,7 @@ from cachezoo.show.style import settings
 from cachezoo.show.table import Cell, Column, Table, name_cell
 from cachezoo.traces.formats import FORMATS
 from cachezoo.zoo.reuse import report as reuse
-from cachezoo.zoo.reuse.metrics import CHOSEN, OPTIMAL, RIVAL, Group, ReuseMetrics, Where, group_text
+from cachezoo.zoo.reuse.metrics import Group, ReuseMetrics, Where, headline_text
 from cachezoo.zoo.streams.metrics import StreamsMetrics
 from cachezoo.zoo.virtual import report as virtual
 from cachezoo.zoo.virtual.metrics import VirtualMetrics
@@ -178,25 +178,8 @@ def promoted_savings(run: found.Results) -> list[found.FlashSaved]:
 
 def learned(facts: Facts) -> str:
     """What the page cache that learns brings on long streams, and where it does not."""
-    said = " ".join([_lead(facts.reuse), *_not_leading(facts.reuse)])
+    said = " ".join([headline_text(facts.reuse), *_not_leading(facts.reuse)])
     return f"**The page cache that learns.** {said} ([How judged](docs/page-cache.md), [limits]({LIMITS}).)"
-
-
-def _lead(metrics: ReuseMetrics) -> str:
-    """By how much the cache misses less than LRU, and what is second."""
-    rows = metrics.at(metrics.capacity_fraction)
-    found = {one.name: one for one in metrics.reductions()}
-    own = found.pop(rows[0].policy)
-    rival = max((one for one in found.values() if one.first is not None), key=lambda one: one.mean)
-    name = "the classic and setting chosen on each stream's first half" if rival.name == CHOSEN else rival.name
-    return (
-        f"Over {len(rows)} test streams, captures of programs under benchmark loads, with a cache of "
-        f"{percent(metrics.capacity_fraction, 0)} of their pages, {rows[0].policy} misses {percent(own.mean)} less "
-        f"than LRU in the mean ({percent(own.worst)} at worst), least of all on {own.first}. "
-        f"{'Second' if rival.mean < own.mean else 'Ahead of it'} is {name}: "
-        f"{percent(rival.mean)} ({percent(rival.worst)} at worst). The optimum misses {percent(found[OPTIMAL].mean)} "
-        "less."
-    )
 
 
 def _not_leading(metrics: ReuseMetrics) -> list[str]:
@@ -253,13 +236,7 @@ def headline(facts: Facts) -> str:
     table, fixed = reuse.reduction_table(facts.reuse), classics()
     best = next(row[0].text for row in table.rows if row[0].text in fixed)
     kept = [row for row in table.rows if row[0].text not in fixed or row[0].text in (best, "cacheus")]
-    return _block(" ".join([reuse_summary(facts.reuse), *_not_leading(facts.reuse)]), replace(table, rows=kept))
-
-
-def reuse_summary(metrics: ReuseMetrics) -> str:
-    """What the cache brings over all test streams, then at home and away."""
-    groups = [group for group in metrics.groups() if group.capacity_fraction == metrics.capacity_fraction]
-    return " ".join([_lead(metrics), RIVAL, *map(group_text, groups)])
+    return _block(" ".join([facts.reuse.summary(), *_not_leading(facts.reuse)]), replace(table, rows=kept))
 
 
 def summary(facts: Facts) -> str:
@@ -376,7 +353,7 @@ BLOCKS: Mapping[str, Mapping[str, Block]] = {
         "verdicts": verdicts,
         "page": page_tables,
         "waiting": waiting,
-        "reuse": lambda facts: _block(reuse_summary(facts.reuse), *reuse.tables(facts.reuse)),
+        "reuse": lambda facts: _block(facts.reuse.summary(), *reuse.tables(facts.reuse)),
         "goals": goals_tables,
         "flash": lambda facts: _block(flash_table(facts.run.flash_rows(), facts.run.flash_saved())),
         "admissions": lambda facts: _block(admissions_table(facts.run.admission_rows())),

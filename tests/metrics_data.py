@@ -1,6 +1,6 @@
 """Made-up metrics, whole as the stages that evaluate write them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from cachezoo.metrics.flash import (
     Yearly,
 )
 from cachezoo.metrics.page import CategoryMetrics, ModelRow, PageModel, PageTrace, PolicyRow
-from cachezoo.zoo.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
+from cachezoo.settings.base import Joining
+from cachezoo.zoo.reuse.metrics import ReuseChange, ReuseJoined, ReuseMetrics, ReuseRow, ReuseTrace, Where
 from cachezoo.zoo.workload.metrics import (
     Classifier,
     ClassifierRow,
@@ -248,6 +249,23 @@ def reuse_trace(model_id: str, where: Where, lead: float, program: str = "nginx"
     return ReuseTrace(
         category="web", program=program, setup=None if where == "home" else "twice the clients", where=where,
         role="test", requests=5000, page_accesses=10_005, rows=rows,
+    )  # fmt: skip
+
+
+def reuse_joined(model_id: str, kind: Joining, leads: Sequence[float], lru: float = BEST - 0.1) -> ReuseJoined:
+    """A joined stream whose changes have these leads over the rival; LRU hits so much after each."""
+    changes = [
+        ReuseChange(
+            capacities=110.0, seed_hit_ratios=[BEST + lead - 0.001, BEST + lead + 0.001], rival="arc",
+            rival_hit_ratio=BEST, hit_ratios={"lru": lru, "arc": BEST}, best_way_hit_ratio=BEST + 0.01,
+            early_hit_ratio=BEST + lead - 0.02, early_rival_hit_ratio=BEST - 0.03, early_lru_hit_ratio=lru - 0.04,
+            above_rival=lead > -0.02, above_lru=BEST + lead >= lru - 0.01,
+        )
+        for lead in leads
+    ]  # fmt: skip
+    return ReuseJoined(
+        policy=model_id, kind=kind, first="web_test", second="mail_test", requests=5000, page_accesses=10_005,
+        capacity_fraction=FRACTIONS[1], capacity=100, shared_pages=0.25, rivals=216, changes=changes,
     )  # fmt: skip
 
 

@@ -263,6 +263,7 @@ VALUES: list[tuple[str, str, object, str]] = [
     ("caching", "arch.units", 4097, "breaks maximum"),
     ("workload", "policy.window", 4097, "breaks maximum"),
     ("reuse", "policy.own_rows", 1_000_001, "breaks maximum"),
+    ("reuse", "policy.own_pace", -1, "breaks minimum"),
     ("reuse", "golden.context.capacity_pages", (1 << 19) + 1, "breaks maximum"),
     ("admission", "golden.synthetic.0.changes", {"policy.nothing": 1}, "policy.nothing"),
     ("admission", "golden.synthetic.0.changes", {"measured.reason": "x"}, "measured.reason"),

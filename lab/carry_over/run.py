@@ -1,9 +1,10 @@
 """How far the forest carries over: fitted without a program, or without a set-up, and run on what was left out.
 
-Train traces alone, at home and of the corpus; no validation or test trace is read. Each trace's rows are drawn once and
-shared by all fits. A fold leaves out all traces of one program, or one set-up of every program of the corpus at a time;
-traces at home have no set-up and stay in those fits. The rivals are the classics with their defaults: the best of a
-trace in hindsight, and the one that is best on average on the traces fitted on, which a user would have deployed.
+Train traces alone, at home and of the corpus; no validation or test trace is read. Rows of each trace, and of each two
+that take turns, are drawn once and shared by all fits. A fold leaves out all traces of one program, or one set-up of
+every program of the corpus at a time; traces at home have no set-up and stay in those fits. The rivals are the classics
+with their defaults: the best of a trace in hindsight, and the one that is best on average on the traces fitted on,
+which a user would have deployed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -113,6 +114,12 @@ def rows_of(source: Source, settings: Settings) -> fit.Rows:
     return fit.rows_at_all(Prepared.read(source.key, source.path), settings)
 
 
+def rows_in_turns(first: Source, second: Source, settings: Settings) -> fit.Rows:
+    """The rows of two traces in turns, those that the stage fit_reuse draws of them."""
+    parts = [Prepared.read(source.key, source.path) for source in (first, second)]
+    return fit.rows_in_turns(parts[0], parts[1], settings)
+
+
 def fit_fold(rows: fit.Rows, settings: Settings) -> list[Learned]:
     """Fit every seed's forest on a fold's rows.
 
@@ -192,9 +199,20 @@ def measure(sources: Sequence[Source], settings: Settings, pool: Executor) -> Ca
         raise TrainingError(message)
     rows = run_all("rows of each trace", pool, rows_of, [(source, settings) for source in sources])
     own = dict(zip((source.key for source in sources), rows, strict=True))
+    of = {source.key: source for source in sources}
+    taken = [fit.pairs_of(fold.fitted, settings) for fold in left]
+    pairs = sorted({pair for own_pairs in taken for pair in own_pairs})
+    rows = run_all(
+        "rows of traces in turns", pool, rows_in_turns,
+        [(of[first], of[second], settings) for first, second in pairs],
+    )  # fmt: skip
+    turns = dict(zip(pairs, rows, strict=True))
     fits = run_all(
         "fits without a program or set-up", pool, fit_fold,
-        [(fit.joined(own[key] for key in fold.fitted), settings) for fold in left],
+        [
+            (fit.joined([*(own[key] for key in fold.fitted), *(turns[pair] for pair in own_pairs)]), settings)
+            for fold, own_pairs in zip(left, taken, strict=True)
+        ],
     )  # fmt: skip
     jobs = [(source, [fits[k] for k in _folds_of(source, left)], settings) for source in sources]
     found = run_all("traces left out", pool, run, jobs)

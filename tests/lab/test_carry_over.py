@@ -89,7 +89,7 @@ def test_rows_are_those_that_the_stage_fit_reuse_draws(sources):
     for source in sources:
         whole = fit.Settings(FIT.model, FIT.fit, ["alpha"], {}, corpus, 1)
         want = fit.all_rows([stage.Prepared.read(source.key, source.path)], whole)
-        assert len(want.target) == (400 if source.setup else 800)
+        assert len(want.target) == (350 if source.setup else 700)
         for own, other in zip(rows_of(source, replace(TINY, corpus=corpus)), want, strict=True):
             np.testing.assert_array_equal(own, other)
 
@@ -100,10 +100,14 @@ def test_each_fit_is_given_the_rows_of_its_fold_alone(sources, measured):
     assert [(fold.split, fold.name) for fold in left] == [
         ("program", "one"), ("program", "two"), ("set-up", "a"), ("set-up", "b"),
     ]  # fmt: skip
-    own = {source.key: rows_of(source, TINY) for source in sources}
+    of = {source.key: source for source in sources}
     for fold, (rows, _) in zip(left, fits, strict=True):
-        np.testing.assert_array_equal(rows.inputs, np.concatenate([own[key].inputs for key in fold.fitted]))
-        np.testing.assert_array_equal(rows.target, np.concatenate([own[key].target for key in fold.fitted]))
+        want = [rows_of(of[key], TINY) for key in fold.fitted]
+        pairs = fit.pairs_of(fold.fitted, TINY)
+        want += [stage.rows_in_turns(of[first], of[second], TINY) for first, second in pairs]
+        assert {key for pair in pairs for key in pair} <= set(fold.fitted)
+        np.testing.assert_array_equal(rows.inputs, np.concatenate([own.inputs for own in want]))
+        np.testing.assert_array_equal(rows.target, np.concatenate([own.target for own in want]))
     assert [(fold.split, fold.left_out, tuple(fold.fitted)) for fold in measured[0].folds] == [
         (fold.split, fold.name, fold.fitted) for fold in left
     ]

@@ -14,7 +14,7 @@ from cachezoo.zoo.reuse.retrained import Trained
 from lab import goals
 from lab.retrained.document import Retrained, RetrainedRow, read_retrained, table
 from lab.retrained.run import Source, first_half, learned_with, measure_stream
-from tests.metrics_data import BEST, FRACTIONS, reuse_metrics
+from tests.metrics_data import BEST, FRACTIONS, reuse_joined, reuse_metrics
 from tests.reuse_data import FIT, make_trace, part, write_model
 
 METRICS = reuse_metrics("reuse.follow")
@@ -91,3 +91,10 @@ def test_goals_are_counted_over_the_streams_they_name() -> None:
     assert by_goal["streams above the floor"][at] == "75\u00a0% (missed)"
     assert by_goal["misses saved against LRU, mean"][at].endswith("(met)")
     assert by_goal["gap closed from the best classic in hindsight, median"][at] == "+5.0\u00a0% (missed)"
+    changed = METRICS.model_copy(
+        update={"changes": [reuse_joined("reuse.follow", "turns", [lead]) for lead in (0, -1)]}
+    )
+    assert goals.table(changed).rows[:-1] == shown.rows
+    assert [cell.text for cell in goals.table(changed).rows[-1]] == [
+        "joined streams above the floor, with changes of workload", "100\u00a0%", NONE, "50\u00a0% (missed)", NONE,
+    ]  # fmt: skip

@@ -345,7 +345,10 @@ REUSE = (
     ),
     *_of(
         "reuse_own.c",
-        ("no forest of its own", "if (i == own->n.grow_end + own->delay) {", "if (false) {"),
+        ("no forest of its own", "    tend(own, i);\n", ""),
+        ("a forest predicts at once", "if (own->pace == 0)", "if (true)"),
+        ("a forest predicts an access late", "return settled + own->delay + accesses_of(own, settled) - 1;", "return settled + own->delay + accesses_of(own, settled);"),
+        ("a forest takes all accesses to the next one", "(further(settled) - settled) / 2;", "further(settled) - settled;"),
         ("the forest is grown once", "own->n.grow_end = further(own->n.grow_end);", "own->n.grow_end = INT64_MAX / 2;"),
         ("the reservoir keeps the first rows", "i < own->sample ? i : cz_scaled(cz_draw(own->seed, i), i + 1)", "i"),
         ("the reservoir keeps the latest rows", "i < own->sample ? i : cz_scaled(cz_draw(own->seed, i), i + 1)", "i % own->sample"),
@@ -388,8 +391,8 @@ REUSE = (
     ),
     *_of(
         "reuse_azor.c",
-        ("metadata is as data", "(own->count + 1) | (metadata ? METADATA : 0)", "own->count + 1"),
-        ("counts do not grow", "(own->count + 1) | (metadata ? METADATA : 0)", "1 | (metadata ? METADATA : 0)"),
+        ("metadata is as data", "(counted + ((counted & MOST) < MOST)) | (metadata ? METADATA : 0)", "counted + 1"),
+        ("counts do not grow", "(counted + ((counted & MOST) < MOST)) | (metadata ? METADATA : 0)", "1 | (metadata ? METADATA : 0)"),
     ),
     *_of(
         "reuse_lirs.c",

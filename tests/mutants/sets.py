@@ -39,7 +39,7 @@ def stored(kind: str) -> Path:
 
 
 def completed(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest with ranges of inputs, pauses between votes, a controller of writes and a touch, where it has none."""
+    """A manifest with what the stored one lacks: ranges of inputs, pauses, a controller of writes, a touch, a pace."""
     found: dict[str, Any] = copy.deepcopy(dict(manifest))
     if kind == "caching":
         found["policy"].setdefault("ranges", {entry["name"]: [-1.0, 3.0] for entry in found["features"]})
@@ -49,6 +49,8 @@ def completed(kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
         found["policy"].setdefault("touch", "block")
     if kind == "workload":
         found["policy"].setdefault("vote_every_s", 0)
+    if kind == "reuse":
+        found["policy"].setdefault("own_pace", 0)
     return found
 
 

@@ -75,6 +75,7 @@ def _rules(
         values = {name: model[name] for name in ("candidates", "half_life", "lead", "price", "head_start")}
         changes = reuse._changes(reuse.FINE_CUTS, tuple(model["shadows"]), int(model["own_trees"]), values)
         changes |= {"policy.experts": model["experts"], "policy.own_rows": model["own_rows"] // 4}
+        changes["policy.own_pace"] = model["own_pace"]
         return changes, {"capacity_pages": _pages(batch)}
     return {}, {}
 

@@ -113,6 +113,18 @@ class Lrb(Learner):
         self.window, self.slid = 0, False
         self.due = {}
 
+    def label(self, page, distance):
+        self.settle(page, lambda mark: distance)
+
+    def access(self, page, i):
+        self.settle(page, lambda mark: i - mark)
+        super().access(page, i)
+
+    def settle(self, page, distance):
+        """A page has any number of marks; the latest becomes a row first."""
+        for mark in reversed(self.marks.pop(page, [])):
+            self.rows.append((self.row(page, mark), math.log(distance(mark))))
+
     def touch(self, page, i):
         self.slide(i)
         self.access(page, i)
@@ -150,7 +162,7 @@ class Lrb(Learner):
             t = i - self.dice.draw(min(i + 1, self.window))
             page = self.ids[t]
             if page in self.times and self.times[page][-1] == t:
-                self.marks.setdefault(page, i)
+                self.marks.setdefault(page, []).append(i)
                 return
 
     def choose(self, i):

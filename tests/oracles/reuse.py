@@ -251,13 +251,15 @@ class Own:
             forest.append(tree)
         return base, forest
 
-    def scores(self, delay: int, capacity: int, seed: int) -> list[float]:
+    def scores(self, delay: int, capacity: int, seed: int, pace: int) -> list[float]:
         found = [math.nan] * len(self.rows)
         settled = max(40, math.ceil(1.5 * capacity))
         while settled + delay < len(self.rows):
             base, forest = self.grow(settled, seed)
             later = math.ceil(settled * 1.3)
-            for i in range(settled + delay, min(len(self.rows), later + delay)):
+            work = min(self.sample, settled) * self.trees
+            waits = min(math.ceil(work / pace), (later - settled) // 2) - 1 if pace else 0
+            for i in range(settled + delay + max(waits, 0), len(self.rows)):  # until the next one predicts
                 found[i] = base + sum(self.value(tree, self.rows[i]) for tree in forest)
             settled = later
         return found

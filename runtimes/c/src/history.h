@@ -10,7 +10,7 @@ typedef struct cz_history_model {
     bool by_block; /* a read of the cache behind uses its blocks whole */
     cz_windows windows;
     int32_t features;
-    int32_t column[CZ_MAX_FEATURES]; /* place of each input among all that are computed */
+    int32_t column[CZ_MAX_FEATURES];   /* place of each input among all that are computed */
     const cz_json *namespaces, *users; /* encodings, NULL where there is none */
 } cz_history_model;
 

@@ -5,7 +5,7 @@
 #include "bytes.h"
 #include "reuse_cache.h"
 
-#define LAYOUT 2 /* of saved states, which are memory as it lies: another one where a struct of reuse_parts.h changes */
+#define LAYOUT 3 /* of saved states, which are memory as it lies: another one where a struct of reuse_parts.h changes */
 enum { MOST_NAMES = 65535, UNREAD = 0xFF };
 #define MOST_GOLDEN ((size_t)1 << 30)    /* bytes of a golden set's cache */
 #define MOST_CAPACITY (INT64_C(1) << 27) /* pages */
@@ -195,6 +195,7 @@ static int restore(cz_stream *stream, const unsigned char *buffer, size_t size, 
     if (!cz_memory_restore(&cache->memory, in.at, in.left) || !cz_table_index(&cache->table) ||
         !cz_table_index(&cache->past.regions) || !cz_table_index(&cache->past.stretches) || !cz_reuse_sound(cache))
         return cz_fail(error, CZ_BAD_STATE, "the saved cache is damaged, or of other options; begin with a new stream");
+    cz_own_resume(&cache->own, cache->n.accesses);
     return CZ_OK;
 }
 

@@ -4,19 +4,18 @@
  */
 #include "reuse_check.h"
 
-#define METADATA (UINT64_C(1) << 63)
+#define METADATA (UINT32_C(1) << 31)
+#define MOST (METADATA - 1)
 
 typedef struct rank {
-    uint64_t count; /* of accesses, and METADATA */
-    int64_t time;
+    int64_t time;   /* of the latest access */
+    uint32_t count; /* of accesses, MOST at most, and METADATA */
+    int32_t slot;
 } rank;
-typedef struct entry {
-    rank rank; /* no more than the page's own */
-    int64_t slot;
-} entry;
 typedef struct azor {
-    entry *heap; /* entry k is above 4k + 1 to 4k + 4; the least is on top */
-    rank *own;
+    rank *heap;    /* none above its page's own; entry k is above 4k + 1 to 4k + 4; the least is on top */
+    int64_t *last; /* of each page */
+    uint32_t *counts;
     uint8_t *resident;
     int64_t capacity, used;
 } azor;
@@ -25,21 +24,22 @@ static inline bool less(rank one, rank other) {
     return one.count < other.count || (one.count == other.count && one.time < other.time);
 }
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
+static void *make(cz_memory *memory, cz_table *pages, int64_t capacity) {
     azor *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;
     state->capacity = capacity;
     state->heap = cz_memory_room(memory, (size_t)capacity, sizeof *state->heap, NULL);
-    state->own = cz_memory_room(memory, (size_t)pages->most, sizeof *state->own, &pages->n.used);
+    state->last = cz_table_last(pages, memory);
+    state->counts = cz_memory_room(memory, (size_t)pages->most, sizeof *state->counts, &pages->n.used);
     state->resident = cz_memory_room(memory, (size_t)pages->most, sizeof *state->resident, &pages->n.used);
     cz_memory_keep(memory, &state->used, sizeof state->used);
     return state;
 }
 
 static void rise(azor *state, int64_t k) {
-    entry moved = state->heap[k];
-    while (k > 0 && less(moved.rank, state->heap[(k - 1) / 4].rank)) {
+    rank moved = state->heap[k];
+    while (k > 0 && less(moved, state->heap[(k - 1) / 4])) {
         state->heap[k] = state->heap[(k - 1) / 4];
         k = (k - 1) / 4;
     }
@@ -47,14 +47,14 @@ static void rise(azor *state, int64_t k) {
 }
 
 static void sink(azor *state) {
-    entry *heap = state->heap, moved = heap[0];
+    rank *heap = state->heap, moved = heap[0];
     int64_t k = 0;
     for (int64_t child = 1; child < state->used; child = 4 * k + 1) {
         int64_t end = child + 4 < state->used ? child + 4 : state->used;
         for (int64_t other = child + 1; other < end; other++)
-            if (less(heap[other].rank, heap[child].rank))
+            if (less(heap[other], heap[child]))
                 child = other;
-        if (!less(heap[child].rank, moved.rank))
+        if (!less(heap[child], moved))
             break;
         heap[k] = heap[child];
         k = child;
@@ -62,14 +62,17 @@ static void sink(azor *state) {
     heap[k] = moved;
 }
 
+static rank own_of(const azor *state, int32_t slot) {
+    return (rank){.time = state->last[slot], .count = state->counts[slot], .slot = slot};
+}
+
 /* Bring the page of least rank to the top, up to date; stop as soon as all are seen to be no less than `limit`. */
 static void freshen(azor *state, const rank *limit) {
     for (;;) {
-        entry *top = &state->heap[0];
-        rank own = state->own[top->slot];
-        if ((limit != NULL && !less(top->rank, *limit)) || (top->rank.count == own.count && top->rank.time == own.time))
+        rank *top = &state->heap[0], own = own_of(state, top->slot);
+        if ((limit != NULL && !less(*top, *limit)) || (top->count == own.count && top->time == own.time))
             return;
-        top->rank = own;
+        *top = own;
         sink(state);
     }
 }
@@ -77,26 +80,26 @@ static void freshen(azor *state, const rank *limit) {
 static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim) {
     (void)id;
     azor *state = data;
-    rank *own = &state->own[slot];
-    own->count = (own->count + 1) | (metadata ? METADATA : 0);
-    own->time = i;
+    uint32_t counted = state->counts[slot];
+    state->counts[slot] = (counted + ((counted & MOST) < MOST)) | (metadata ? METADATA : 0);
+    state->last[slot] = i;
     if (state->resident[slot])
         return CZ_HIT;
-    entry entered = {.rank = *own, .slot = slot};
+    rank own = own_of(state, slot);
     if (state->used < state->capacity) {
-        state->heap[state->used] = entered;
+        state->heap[state->used] = own;
         rise(state, state->used++);
         state->resident[slot] = 1;
         return CZ_ADMITTED;
     }
-    bool is_data = !(own->count & METADATA);
-    freshen(state, is_data ? own : NULL);
-    if (is_data && state->heap[0].rank.count >= own->count)
+    bool is_data = !(own.count & METADATA);
+    freshen(state, is_data ? &own : NULL);
+    if (is_data && state->heap[0].count >= own.count)
         return CZ_BYPASSED;
-    *victim = (int32_t)state->heap[0].slot;
+    *victim = state->heap[0].slot;
     state->resident[*victim] = 0;
     state->resident[slot] = 1;
-    state->heap[0] = entered;
+    state->heap[0] = own;
     sink(state);
     return CZ_ADMITTED;
 }
@@ -106,7 +109,7 @@ static bool holds(const void *data, int32_t slot) {
 }
 
 static void forget(void *data, int32_t slot) {
-    ((azor *)data)->own[slot] = (rank){0, 0};
+    ((azor *)data)->counts[slot] = 0;
 }
 
 static int64_t most(int64_t capacity) {
@@ -118,7 +121,7 @@ static bool sound(const void *data, cz_check *check) {
     if (state->used < 0 || state->used > state->capacity)
         return false;
     for (int64_t k = 0; k < state->used; k++) {
-        int64_t slot = state->heap[k].slot;
+        int32_t slot = state->heap[k].slot;
         if (!cz_slot_sound(check, slot) || check->found[slot]++)
             return false;
     }

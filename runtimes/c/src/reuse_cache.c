@@ -48,7 +48,7 @@ static void set_parts(cz_reuse *cache, const cz_reuse_model *model, int64_t capa
     cz_memory *memory = &cache->memory;
     uint32_t seed = (uint32_t)model->plan.seed;
     const double *events = model->counts, *risks = events + (size_t)model->plan.classes * CZ_AGES;
-    cz_own_new(&cache->own, memory, capacity, model->plan.own_trees, model->plan.own_rows, seed);
+    cz_own_new(&cache->own, memory, capacity, model->plan.own_trees, model->plan.own_rows, model->plan.own_pace, seed);
     cache->worth.candidates = model->plan.candidates;
     cache->worth.seed = seed;
     cz_hazards_new(&cache->worth.hazards, memory, capacity, model->plan.classes, events, risks);

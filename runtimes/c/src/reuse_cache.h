@@ -14,7 +14,7 @@ typedef struct cz_reuse_model {
     struct {        /* what a stream keeps to: a model that takes over has to have the same */
         int32_t quantiles, classes, shadows, experts;
         int32_t shadow[CZ_MOST_SHADOWS], expert[CZ_MOST_EXPERTS - 1]; /* enum cz_classic_name */
-        int64_t candidates, own_trees, own_rows, seed;
+        int64_t candidates, own_trees, own_rows, own_pace, seed;
         double half_life, lead, price, head_start;
     } plan;
 } cz_reuse_model;

@@ -13,7 +13,7 @@ enum cz_classic_name cz_classic_named(const char *text) {
     return (enum cz_classic_name)name;
 }
 
-void cz_classic_new(cz_classic *classic, enum cz_classic_name name, cz_memory *memory, const cz_table *pages,
+void cz_classic_new(cz_classic *classic, enum cz_classic_name name, cz_memory *memory, cz_table *pages,
                     int64_t capacity) {
     classic->name = name;
     classic->state = classics[name]->make(memory, pages, capacity);

@@ -16,7 +16,7 @@ void cz_follow_new(cz_follow *follow, cz_memory *memory, const cz_table *pages, 
 }
 
 /* To the head of the kept pages or of the strays, from wherever it is. */
-static void move(cz_follow *follow, int32_t slot, int32_t place) {
+static void move(cz_follow *follow, int32_t slot, uint16_t place) {
     if (follow->pages[slot].place != OUT)
         cz_unlink(follow->links, slot);
     follow->pages[slot].place = place;
@@ -27,7 +27,7 @@ static void move(cz_follow *follow, int32_t slot, int32_t place) {
 static uint32_t watch(cz_follow *follow, int32_t slot, const uint8_t *outcome, const int32_t *victims) {
     uint32_t hit = 0;
     for (int e = 0; e < follow->experts; e++) {
-        uint32_t bit = UINT32_C(1) << e;
+        uint16_t bit = (uint16_t)(1 << e);
         if (outcome[e] == CZ_HIT) {
             hit |= bit;
             follow->n.credit[e] += follow->n.weight;
@@ -35,7 +35,7 @@ static uint32_t watch(cz_follow *follow, int32_t slot, const uint8_t *outcome, c
             follow->pages[slot].holders |= bit;
             follow->n.lacks[e] += follow->pages[slot].place == OUT;
             if (victims[e] != CZ_NONE) {
-                follow->pages[victims[e]].holders &= ~bit;
+                follow->pages[victims[e]].holders &= (uint16_t)~bit;
                 follow->n.lacks[e] -= follow->pages[victims[e]].place == OUT;
             }
         }
@@ -71,7 +71,7 @@ static int64_t ahead_of(const cz_follow *follow) {
 /* The pages that the leader holds are kept, all others are strays. */
 static void change(cz_follow *follow, int64_t leader) {
     follow->n.leader = leader;
-    for (int place = KEPT; place <= STRAY; place++) {
+    for (uint16_t place = KEPT; place <= STRAY; place++) {
         for (int32_t slot = follow->links[place - 1].before; slot != place - 1;) {
             int32_t newer = follow->links[slot].before;
             bool held = follow->pages[slot].holders >> leader & 1;

@@ -22,7 +22,7 @@ static bool less(const rank *left, const rank *right) {
     return left->count != right->count ? left->count < right->count : left->last < right->last;
 }
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
+static void *make(cz_memory *memory, cz_table *pages, int64_t capacity) {
     lfu *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;

@@ -7,7 +7,7 @@ enum { LOW, HIGH }; /* ends of the stack's two lists: LIR pages, HIR pages */
 
 typedef struct lirs {
     cz_link *stack, *queue;
-    int64_t *last;
+    int64_t *last; /* of each page */
     uint8_t *kind;
     int64_t lirs, hirs, longest;
     struct {
@@ -20,7 +20,7 @@ static int64_t hirs_of(int64_t capacity) {
     return hirs > 1 ? hirs : 1;
 }
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
+static void *make(cz_memory *memory, cz_table *pages, int64_t capacity) {
     lirs *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;
@@ -30,7 +30,7 @@ static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
     state->longest = (int64_t)(2.0 * (double)capacity);
     state->stack = cz_memory_room(memory, slots, sizeof *state->stack, &pages->n.used);
     state->queue = cz_memory_room(memory, slots, sizeof *state->queue, &pages->n.used);
-    state->last = cz_memory_room(memory, slots, sizeof *state->last, &pages->n.used);
+    state->last = cz_table_last(pages, memory);
     state->kind = cz_memory_room(memory, slots, sizeof *state->kind, &pages->n.used);
     cz_memory_keep(memory, &state->n, sizeof state->n);
     if (!memory->failed) {
@@ -38,11 +38,6 @@ static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
         cz_link_ends(state->queue);
     }
     return state;
-}
-
-static void to_top(lirs *state, int32_t end, int32_t slot, int64_t i) {
-    state->last[slot] = i;
-    cz_link_head(state->stack, end, slot);
 }
 
 /* Take a HIR page out of the stack. */
@@ -61,45 +56,45 @@ static void prune(lirs *state) {
 }
 
 /* A HIR page of the stack becomes LIR, the lowest LIR page becomes HIR and joins the queue. */
-static void promote(lirs *state, int32_t slot, int64_t i) {
+static void promote(lirs *state, int32_t slot) {
     cz_unlink(state->stack, slot);
     int32_t lowest = cz_pop_tail(state->stack, LOW);
     state->kind[lowest] = QUEUED;
     cz_link_head(state->queue, 0, lowest);
     state->kind[slot] = LIR;
-    to_top(state, LOW, slot, i);
+    cz_link_head(state->stack, LOW, slot);
     state->n.high--;
     prune(state);
 }
 
 /* A resident HIR page goes on top of the stack, which may then be too long. */
-static void stack_high(lirs *state, int32_t slot, int64_t i) {
+static void stack_high(lirs *state, int32_t slot) {
     if (state->lirs == 0) {
         state->kind[slot] = QUEUED;
         return;
     }
     state->kind[slot] = HIR;
-    to_top(state, HIGH, slot, i);
+    cz_link_head(state->stack, HIGH, slot);
     state->n.high++;
     if (state->n.low + state->n.high > state->longest)
         drop_high(state, state->stack[HIGH].before);
 }
 
-static void touch(lirs *state, int32_t slot, int64_t i) {
+static void touch(lirs *state, int32_t slot) {
     uint8_t kind = state->kind[slot];
     if (kind == LIR) {
         bool lowest = state->stack[slot].after == LOW;
         cz_unlink(state->stack, slot);
-        to_top(state, LOW, slot, i);
+        cz_link_head(state->stack, LOW, slot);
         if (lowest)
             prune(state);
         return;
     }
     cz_unlink(state->queue, slot);
     if (kind == HIR) {
-        promote(state, slot, i);
+        promote(state, slot);
     } else {
-        stack_high(state, slot, i);
+        stack_high(state, slot);
         cz_link_head(state->queue, 0, slot);
     }
 }
@@ -115,14 +110,15 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
     (void)id;
     (void)metadata;
     lirs *state = data;
+    state->last[slot] = i;
     if (state->kind[slot] >= LIR && state->kind[slot] <= QUEUED) {
-        touch(state, slot, i);
+        touch(state, slot);
         return CZ_HIT;
     }
     if (state->n.low < state->lirs) {
         state->n.low++;
         state->kind[slot] = LIR;
-        to_top(state, LOW, slot, i);
+        cz_link_head(state->stack, LOW, slot);
         return CZ_ADMITTED;
     }
     if (state->n.queued < state->hirs)
@@ -130,9 +126,9 @@ static int serve(void *data, int32_t slot, uint32_t id, int64_t i, bool metadata
     else
         *victim = drive_out(state);
     if (state->kind[slot] == GHOST) {
-        promote(state, slot, i);
+        promote(state, slot);
     } else {
-        stack_high(state, slot, i);
+        stack_high(state, slot);
         cz_link_head(state->queue, 0, slot);
     }
     return CZ_ADMITTED;

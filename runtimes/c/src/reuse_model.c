@@ -87,6 +87,8 @@ static int read_plan(const char *where, const cz_values *values, cz_reuse_model 
         result = cz_values_whole(values, "policy.own_trees", 0, 1000, &model->plan.own_trees, error);
     if (result == CZ_OK)
         result = cz_values_whole(values, "policy.own_rows", 1, 1000000, &model->plan.own_rows, error);
+    if (result == CZ_OK && cz_values_get(values, "policy.own_pace")) /* bundles of earlier releases do not say */
+        result = cz_values_whole(values, "policy.own_pace", 0, 1000000000, &model->plan.own_pace, error);
     if (result == CZ_OK)
         result = cz_values_whole(values, "policy.seed", 0, INT64_C(1) << 31, &model->plan.seed, error);
     if (result == CZ_OK)

@@ -1,6 +1,6 @@
 /* The forest of the trace's own past, and how far it is believed: kernels/reuse/own.py, one access at a time.
  *
- * The forest number k is grown on a reservoir of the accesses before S_k, when the access S_k + delay comes. Where an
+ * The forest number k is grown on a reservoir of the accesses before S_k, from the access S_k + delay on. Where an
  * access goes in the reservoir depends on its number alone, so of those that are not settled yet only the last drawn for
  * each place before S_k, of each k, has to be remembered. S grows by GROWTH from 1.5 C on and the delay is 4 C, so
  * never more than CZ_EPOCHS different k are open at a time.
@@ -25,11 +25,28 @@ static int64_t first_end(int64_t capacity) {
     return first < 2 * CZ_LEAST ? 2 * CZ_LEAST : first;
 }
 
-void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, uint32_t seed) {
+/* Accesses in which a forest is grown: it predicts the last of them. */
+static int64_t accesses_of(const cz_own *own, int64_t settled) {
+    if (own->pace == 0)
+        return 1;
+    int64_t rows = settled < own->sample ? settled : own->sample, most = (further(settled) - settled) / 2;
+    int64_t accesses = (rows * own->trees.n + own->pace - 1) / own->pace;
+    accesses = accesses < most ? accesses : most;
+    return accesses > 1 ? accesses : 1;
+}
+
+/* The access from which the forest predicts that is grown when so many have settled. */
+static int64_t predicts_from(const cz_own *own, int64_t settled) {
+    return settled + own->delay + accesses_of(own, settled) - 1;
+}
+
+void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, int64_t pace,
+                uint32_t seed) {
     own->capacity = capacity;
     own->delay = CZ_HORIZON * capacity;
     own->size = own->delay + 2;
     own->sample = sample;
+    own->pace = pace;
     own->seed = seed;
     own->fade = exp2(-(1.0 / (HALF_LIFE * (double)capacity)));
     own->trees.n = trees;
@@ -41,7 +58,7 @@ void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees,
         return;
     size_t kept = (size_t)(sample * (CZ_EPOCHS + 1));
     own->trees.tree = cz_memory_room(memory, (size_t)trees, sizeof *own->trees.tree, NULL);
-    cz_grower_new(&own->grower, memory, sample);
+    cz_grower_new(&own->grower, memory, sample, trees);
     own->rows = cz_memory_room(memory, kept, CZ_INPUTS * sizeof *own->rows, NULL);
     own->target = cz_memory_room(memory, kept, sizeof *own->target, NULL);
     own->access = cz_memory_room(memory, kept, sizeof *own->access, NULL);
@@ -81,8 +98,8 @@ static int32_t keep(cz_own *own, int64_t i, const float *row) {
     return *slot;
 }
 
-/* All before `grow_end` are settled: into the reservoir, and grow. */
-static void grow(cz_own *own) {
+/* All before `grow_end` are settled: into the reservoir. */
+static void fill(cz_own *own) {
     int32_t *pending = own->pending[own->n.growing % CZ_EPOCHS];
     for (int64_t place = 0; place < own->sample; place++) {
         if (pending[place] == CZ_NONE)
@@ -92,10 +109,43 @@ static void grow(cz_own *own) {
         own->reservoir[place] = pending[place];
         pending[place] = CZ_NONE;
     }
+}
+
+static void begin(cz_own *own) {
     int64_t n = own->n.grow_end < own->sample ? own->n.grow_end : own->sample;
-    cz_grown_fit(&own->trees, &own->grower, own->rows, own->target, own->reservoir, n);
+    cz_grower_begin(&own->grower, own->trees.n, own->rows, own->target, own->reservoir, n);
+}
+
+/* Grow as much of the next forest as access i has to. */
+static void grow(cz_own *own, int64_t i) {
+    int64_t nth = i - own->n.grow_end - own->delay + 1;
+    cz_grower_work(&own->grower, own->grower.units * nth / accesses_of(own, own->n.grow_end));
+}
+
+/* Access i comes: the forest that is due begins, goes on or predicts from now on. */
+static void tend(cz_own *own, int64_t i) {
+    int64_t begins = own->n.grow_end + own->delay;
+    if (i < begins)
+        return;
+    if (i == begins) {
+        fill(own);
+        begin(own);
+    }
+    grow(own, i);
+    if (i < predicts_from(own, own->n.grow_end))
+        return;
+    cz_grower_hand_over(&own->grower, &own->trees);
+    if (own->n.first < 0)
+        own->n.first = own->n.settled = i;
     own->n.growing++;
     own->n.grow_end = further(own->n.grow_end);
+}
+
+void cz_own_resume(cz_own *own, int64_t accesses) {
+    if (own->trees.n == 0 || accesses <= own->n.grow_end + own->delay)
+        return;
+    begin(own);
+    grow(own, accesses - 1);
 }
 
 /* Access i is the next one to a page; its latest access learns its target. */
@@ -129,11 +179,7 @@ float cz_own_correct(cz_own *own, cz_page *page, int64_t i, const float *row, fl
     if (own->trees.n == 0)
         return score;
     settle(own, page, i);
-    if (i == own->n.grow_end + own->delay) {
-        if (own->n.first < 0)
-            own->n.first = own->n.settled = i;
-        grow(own);
-    }
+    tend(own, i);
     page->row = keep(own, i, row);
     page->score = score;
     if (own->n.first < 0)
@@ -166,24 +212,34 @@ static bool rows_sound(const cz_own *own, uint8_t *taken) {
 /* Forests are grown on the first places of the reservoir, which the accesses up to then filled. */
 static bool places_sound(const cz_own *own, int64_t accesses) {
     int64_t epoch = 0, end = first_end(own->capacity);
+    int64_t filled = own->n.growing + (accesses > own->n.grow_end + own->delay);
     for (int64_t place = 0; place < own->sample && place < accesses; place++) {
         for (; place >= end; epoch++)
             end = further(end);
-        const int32_t *rows = epoch < own->n.growing ? own->reservoir : own->pending[epoch % CZ_EPOCHS];
+        const int32_t *rows = epoch < filled ? own->reservoir : own->pending[epoch % CZ_EPOCHS];
         if (rows[place] == CZ_NONE)
             return false;
     }
     return true;
 }
 
+/* Targets are such as accesses have: a forest is grown on finite numbers alone. */
+static bool targets_sound(const cz_own *own) {
+    for (int64_t row = 0; row < own->sample * (CZ_EPOCHS + 1); row++)
+        if (!(own->target[row] >= (float)NEAREST && own->target[row] <= NOT_WITHIN))
+            return false;
+    return true;
+}
+
 bool cz_own_sound(const cz_own *own, cz_check *check) {
     int64_t latest = check->accesses - 1, fill_end = first_end(own->capacity), grow_end = fill_end;
-    int64_t first = latest >= fill_end + own->delay ? fill_end + own->delay : -1, filling = 0, growing = 0;
+    int64_t first = predicts_from(own, grow_end) <= latest ? predicts_from(own, grow_end) : -1, filling = 0,
+            growing = 0;
     if (own->trees.n == 0)
         return true;
     for (; latest >= fill_end; filling++)
         fill_end = further(fill_end);
-    for (; latest >= grow_end + own->delay; growing++)
+    for (; latest >= predicts_from(own, grow_end); growing++)
         grow_end = further(grow_end);
     if (own->n.filling != filling || own->n.fill_end != fill_end || own->n.growing != growing ||
         own->n.grow_end != grow_end || own->n.first != first)
@@ -194,5 +250,5 @@ bool cz_own_sound(const cz_own *own, cz_check *check) {
         for (int node = 0; node < CZ_INNER; node++)
             if (own->trees.tree[t].inputs[node] < 0 || own->trees.tree[t].inputs[node] >= CZ_INPUTS)
                 return false;
-    return rows_sound(own, check->taken) && places_sound(own, check->accesses);
+    return rows_sound(own, check->taken) && places_sound(own, check->accesses) && targets_sound(own);
 }

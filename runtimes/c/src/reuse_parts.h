@@ -93,13 +93,13 @@ static inline void cz_link_ends(cz_link *links) {
 /* ---- table: numbers of a volume to slots; the oldest that nothing holds is forgotten where it is full ---- */
 typedef struct cz_key {
     int64_t number;
-    uint64_t request; /* the latest one that used it */
+    uint64_t request : 63, recent : 1; /* the latest one that used it; used since the hand was here */
     int32_t volume, next;
-    int64_t recent; /* used since the hand was here */
 } cz_key;
 typedef struct cz_table {
     cz_key *keys;
     int32_t *buckets; /* first slot of each chain, 0 where it is empty */
+    int64_t *last;    /* of pages: the latest access of each, the present one included; see cz_table_last */
     uint64_t mask;
     int64_t most; /* slots in all */
     struct {
@@ -115,6 +115,8 @@ int32_t cz_table_find(cz_table *table, int32_t volume, int64_t number, uint64_t 
 int32_t cz_table_look(const cz_table *table, int32_t volume, int64_t number); /* 0: it is not there */
 /* The key becomes that of no number that is asked for, until it is forgotten; its volume is below 0. */
 void cz_table_turn(cz_table *table, int32_t slot);
+/* `last` of pages that classics serve together, each of which sets it; NULL where there is no memory. */
+int64_t *cz_table_last(cz_table *table, cz_memory *memory);
 bool cz_table_index(cz_table *table); /* chains of the keys as they were restored; false where these are damaged */
 
 /* ---- a page ---- */
@@ -179,19 +181,40 @@ typedef struct cz_grown {
     double base;
     int64_t n;
 } cz_grown;
+typedef double cz_cell __attribute__((vector_size(16))); /* of the rows of a bin: sum of their residuals, how many */
 typedef struct cz_grower {
-    uint8_t *node;
+    const float *rows, *target;
+    const int32_t *drawn;
+    int64_t n, trees, units, done; /* units of work in all, and done */
+    cz_grown_tree *tree;
+    double base;
     uint16_t *cells; /* of each row, for each varied input: its place there by CZ_BINS, and its bin */
     double *residuals;
-    int32_t *order; /* rows by node, in their order within each */
+    int32_t *order, *next; /* rows by node, in their order within each; the same of the level below */
     float *column, *other;
+    uint32_t *counts;
+    /* Residuals as whole numbers, and a count of 1 in the lowest bits; their sums in each node, by varied input and bin;
+     * float64 sums of the nodes for which those of the whole numbers decide nothing. */
+    int64_t *packed, *piles;
+    cz_cell *sums;
+    double size, largest, one,
+        wrong; /* of residuals: their sum and the largest, what 1 is, by how much a gain may err */
+    int bits;
+    bool known[CZ_INNER + CZ_LEAVES], unsure[CZ_LEAVES / 2];
+    int64_t at, part; /* the input or the tree that is worked on; units of its phase that are done */
+    int phase, level;
+    int64_t starts[CZ_LEAVES + 1], place[CZ_LEAVES / 2][2];
+    int column_of[CZ_LEAVES / 2],
+        last[CZ_LEAVES / 2]; /* of each node: what splits it, and the last cell that goes low */
     float edges[CZ_INPUTS][CZ_BINS - 1];
     int varied[CZ_INPUTS], n_varied; /* inputs of more than one bin, and the first */
 } cz_grower;
-void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows);
-/* Grow all trees anew on rows[drawn[0 .. n - 1]]. */
-void cz_grown_fit(cz_grown *trees, cz_grower *grower, const float *rows, const float *target, const int32_t *drawn,
-                  int64_t n);
+void cz_grower_new(cz_grower *grower, cz_memory *memory, int64_t rows, int64_t trees);
+/* Begin to grow trees on rows[drawn[0 .. n - 1]], which stay as they are until all `units` are done. */
+void cz_grower_begin(cz_grower *grower, int64_t trees, const float *rows, const float *target, const int32_t *drawn,
+                     int64_t n);
+void cz_grower_work(cz_grower *grower, int64_t until); /* as many units are then done */
+void cz_grower_hand_over(const cz_grower *grower, cz_grown *trees);
 float cz_grown_score(const cz_grown *trees, const float *row);
 
 /* ---- the forest of the own past, and how far it is believed ---- */
@@ -206,7 +229,7 @@ typedef struct cz_own {
     int64_t *access;
     int32_t *unused, *reservoir, *pending[CZ_EPOCHS];
     cz_belief *ring;
-    int64_t capacity, delay, size, sample;
+    int64_t capacity, delay, size, sample, pace;
     uint32_t seed;
     double fade;
     struct {
@@ -214,7 +237,10 @@ typedef struct cz_own {
         double gained, apart;
     } n;
 } cz_own;
-void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, uint32_t seed);
+/* Each access grows about `pace` rows by trees; 0: one access grows all. */
+void cz_own_new(cz_own *own, cz_memory *memory, int64_t capacity, int64_t trees, int64_t sample, int64_t pace,
+                uint32_t seed);
+void cz_own_resume(cz_own *own, int64_t accesses); /* after so many accesses, whose numbers were restored */
 /* The score in use at access i, whose row and score are given; `page` is as its latest access left it. */
 float cz_own_correct(cz_own *own, cz_page *page, int64_t i, const float *row, float score);
 
@@ -268,7 +294,7 @@ typedef struct cz_classic {
     void *state;
 } cz_classic;
 enum cz_classic_name cz_classic_named(const char *text); /* CZ_CLASSICS where there is none */
-void cz_classic_new(cz_classic *classic, enum cz_classic_name name, cz_memory *memory, const cz_table *pages,
+void cz_classic_new(cz_classic *classic, enum cz_classic_name name, cz_memory *memory, cz_table *pages,
                     int64_t capacity);
 /* Serve access i; `metadata` as its request is flagged. Returns the outcome, `victim` the page evicted or CZ_NONE. */
 int cz_classic_serve(cz_classic *classic, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim);
@@ -279,7 +305,7 @@ int64_t cz_classic_most(enum cz_classic_name name, int64_t capacity); /* pages t
 typedef struct cz_check cz_check; /* reuse_check.h */
 typedef struct cz_classic_ops {
     const char *name;
-    void *(*make)(cz_memory *memory, const cz_table *pages, int64_t capacity);
+    void *(*make)(cz_memory *memory, cz_table *pages, int64_t capacity);
     int (*serve)(void *state, int32_t slot, uint32_t id, int64_t i, bool metadata, int32_t *victim);
     bool (*holds)(const void *state, int32_t slot);
     void (*forget)(void *state, int32_t slot); /* NULL: of what it does not hold it knows nothing */
@@ -291,9 +317,9 @@ extern const cz_classic_ops cz_azor_ops, cz_lfu_ops, cz_lirs_ops, cz_lru_ops, cz
 /* ---- the follower (kernels/follow.py) ---- */
 enum { CZ_MOST_EXPERTS = 8 };
 typedef struct cz_followed_page {
-    uint32_t holders; /* bit of each expert that holds it */
     int32_t slot;     /* of the cache, where it is held */
-    int32_t place;
+    uint16_t holders; /* bit of each expert that holds it */
+    uint16_t place;
 } cz_followed_page;
 typedef struct cz_follow {
     cz_link *links;

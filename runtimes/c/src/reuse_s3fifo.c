@@ -21,7 +21,7 @@ static int64_t ghosts_of(int64_t capacity) {
     return (int64_t)((double)capacity * 0.9);
 }
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
+static void *make(cz_memory *memory, cz_table *pages, int64_t capacity) {
     s3fifo *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;

@@ -18,6 +18,12 @@ void cz_table_new(cz_table *table, cz_memory *memory, int64_t most) {
     table->buckets = cz_memory_scratch(memory, buckets, sizeof *table->buckets);
 }
 
+int64_t *cz_table_last(cz_table *table, cz_memory *memory) {
+    if (table->last == NULL)
+        table->last = cz_memory_room(memory, (size_t)table->most, sizeof *table->last, &table->n.used);
+    return table->last;
+}
+
 static void link_key(cz_table *table, int32_t slot) {
     int32_t *bucket = &table->buckets[bucket_of(table, table->keys[slot].volume, table->keys[slot].number)];
     table->keys[slot].next = *bucket;

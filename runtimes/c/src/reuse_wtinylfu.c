@@ -19,7 +19,7 @@ typedef struct wtinylfu {
     } n;
 } wtinylfu;
 
-static void *make(cz_memory *memory, const cz_table *pages, int64_t capacity) {
+static void *make(cz_memory *memory, cz_table *pages, int64_t capacity) {
     wtinylfu *state = cz_memory_scratch(memory, 1, sizeof *state);
     if (state == NULL)
         return NULL;

@@ -7,7 +7,7 @@
 
 #define MAGIC "CZTENA1"
 #define LAYOUT                                                                                                         \
-    1 /* of a part's memory, which is saved as it lies: another one where a struct of reuse_parts.h changes */
+    2 /* of a part's memory, which is saved as it lies: another one where a struct of reuse_parts.h changes */
 enum { USUAL_FRAGMENT = 256, USUAL_WINDOW = 20000, USUAL_REMEMBERED = 4, MOST_PAGES = 1 << 26, MOST_GIVEN = 1 << 20 };
 #define MOST_WINDOW (INT64_C(1) << 30)
 

@@ -4,9 +4,10 @@
  *
  * REQUESTS: records of int64 offset, size; int32 volume, user, op, flags (bits of reuse_parts.h, -1 unknown).
  * OUT ("-": none), for each page access: int64 page, victim's page; int32 outcome, victim, leader, class, slot, dirty;
- * float32 score, 26 inputs. NAME: of the plan (candidates, own_trees, own_rows, seed, half_life, lead, price,
+ * float32 score, 26 inputs. NAME: of the plan (candidates, own_trees, own_rows, own_pace, seed, half_life, lead, price,
  * head_start), which is changed before the stream begins; save=N: the stream is saved after N requests and another goes
- * on. MAX_KEYS 0: the least. Prints page accesses, seconds of processor time, bytes, pages forgotten, pages known.
+ * on; longest=1: each request is timed. MAX_KEYS 0: the least. Prints page accesses, seconds of processor time, bytes,
+ * pages forgotten, pages known, and the most seconds of processor time that a page access of a request took, or 0.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ typedef struct drive {
     cz_stream_options options;
     cz_stream *stream;
     record *requests;
-    int64_t n, save;
+    int64_t n, save, longest;
     FILE *out;
 } drive;
 typedef struct reuse_stream { /* as kind_reuse.c has it */
@@ -56,21 +57,27 @@ static void read_all(drive *on, const char *path) {
 }
 
 static void set(drive *on, cz_reuse_model *model, const char *text) {
-    const char *names[] = {"candidates", "own_trees", "own_rows", "seed", "half_life", "lead", "price", "head_start"};
-    int64_t *whole[] = {&model->plan.candidates, &model->plan.own_trees, &model->plan.own_rows, &model->plan.seed};
+    const char *names[] = {"candidates", "own_trees", "own_rows", "own_pace",  "seed",
+                           "half_life",  "lead",      "price",    "head_start"};
+    int64_t *whole[] = {&model->plan.candidates, &model->plan.own_trees, &model->plan.own_rows, &model->plan.own_pace,
+                        &model->plan.seed};
     double *number[] = {&model->plan.half_life, &model->plan.lead, &model->plan.price, &model->plan.head_start};
     size_t length = strcspn(text, "=");
     if (strncmp(text, "save=", 5) == 0) {
         on->save = atoll(text + 5);
         return;
     }
-    for (int k = 0; k < 8; k++) {
+    if (strncmp(text, "longest=", 8) == 0) {
+        on->longest = atoll(text + 8);
+        return;
+    }
+    for (int k = 0; k < 9; k++) {
         if (strlen(names[k]) != length || strncmp(names[k], text, length) != 0)
             continue;
-        if (k < 4)
+        if (k < 5)
             *whole[k] = atoll(text + length + 1);
         else
-            *number[k - 4] = strtod(text + length + 1, NULL);
+            *number[k - 5] = strtod(text + length + 1, NULL);
         return;
     }
     fail("no such value of the plan");
@@ -147,7 +154,13 @@ static void put(drive *on, const cz_reuse_page *pages, int64_t n) {
     }
 }
 
-static int64_t run(drive *on) {
+static double processor_time(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static int64_t run(drive *on, double *longest) {
     int64_t accesses = 0, n;
     const cz_reuse_page *pages;
     for (int64_t k = 0; k < on->n; k++) {
@@ -161,8 +174,11 @@ static int64_t run(drive *on) {
                               .op = (uint8_t)one->op};
         if (k > 0 && k == on->save)
             go_on(on);
+        double start = on->longest ? processor_time() : 0;
         if (cz_reuse_access(on->stream, &request, &pages, &n) != CZ_OK)
             fail("a request that the cache does not take");
+        double each = on->longest ? (processor_time() - start) / (double)n : 0;
+        *longest = each > *longest ? each : *longest;
         if (on->out)
             put(on, pages, n);
         accesses += n;
@@ -187,11 +203,12 @@ int main(int argc, char **argv) {
     on.options = (cz_stream_options){.capacity = atoll(argv[4]), .max_keys = keys > least ? keys : least};
     begin(&on);
     clock_t start = clock();
-    int64_t accesses = run(&on);
+    double longest = 0;
+    int64_t accesses = run(&on, &longest);
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     cz_stats(on.stream, &counters);
-    printf("%lld %.6f %llu %llu %llu\n", (long long)accesses, seconds, (unsigned long long)counters.bytes,
-           (unsigned long long)counters.forgotten, (unsigned long long)counters.keys);
+    printf("%lld %.6f %llu %llu %llu %.9f\n", (long long)accesses, seconds, (unsigned long long)counters.bytes,
+           (unsigned long long)counters.forgotten, (unsigned long long)counters.keys, longest);
     cz_stream_free(on.stream);
     cz_close(on.bundle);
     free(on.requests);

@@ -3,8 +3,9 @@
  *   drive_reuse_parts NAME CAPACITY            a classic: int32 page, metadata of each access; out int32 outcome, victim
  *   drive_reuse_parts worth CAPACITY CANDIDATES SEED CLASSES
  *                                              float64 events and risks, then int32 page, class; out as above
- *   drive_reuse_parts own CAPACITY TREES ROWS SEED
- *                                              int32 page, float32 score, 26 inputs; out float32 score in use
+ *   drive_reuse_parts own CAPACITY TREES ROWS PACE SEED
+ *                                              int32 page, float32 score, 26 inputs; out float32 score in use,
+ *                                              int32 units of growing that the access did
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,12 +76,16 @@ static void run_own(int64_t capacity, char **values) {
         float score, row[CZ_INPUTS];
     } given;
     cz_own own = {0};
-    cz_own_new(&own, &memory, capacity, atoll(values[0]), atoll(values[1]), (uint32_t)atoll(values[2]));
+    cz_own_new(&own, &memory, capacity, atoll(values[0]), atoll(values[1]), atoll(values[2]),
+               (uint32_t)atoll(values[3]));
     for (int64_t i = 0; fread(&given, sizeof given, 1, stdin) == 1; i++) {
         cz_page *page = &pages[find(given.page)];
+        int64_t before = i == own.n.grow_end + own.delay ? 0 : own.grower.done;
         float used = cz_own_correct(&own, page, i, given.row, given.score);
+        int32_t units = (int32_t)(own.grower.done - before);
         page->last = i;
         fwrite(&used, sizeof used, 1, stdout);
+        fwrite(&units, sizeof units, 1, stdout);
     }
 }
 
@@ -92,7 +97,7 @@ int main(int argc, char **argv) {
     int64_t capacity = atoll(argv[2]);
     if (strcmp(argv[1], "worth") == 0 && argc == 6)
         run_worth(capacity, argv + 3);
-    else if (strcmp(argv[1], "own") == 0 && argc == 6)
+    else if (strcmp(argv[1], "own") == 0 && argc == 7)
         run_own(capacity, argv + 3);
     else if (cz_classic_named(argv[1]) != CZ_CLASSICS)
         run_classic(cz_classic_named(argv[1]), capacity);

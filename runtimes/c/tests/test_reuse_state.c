@@ -1,15 +1,21 @@
 /* Saved states of kind reuse: every state that requests make is taken back; a forged one is refused, or harms nothing
  * (run it under the sanitizers for that). */
+#include <math.h>
 #include <unistd.h>
 
 #include "forged.h"
-#include "internal.h"
+#include "reuse_cache.h"
 #include "test.h"
 
 #define BUNDLE "tests/golden/protocol2/reuse.follow"
 #define CAPACITY 60
 #define HEAD (8 + 64 + 6 * 8)
 #define DIGEST 64
+
+typedef struct reuse_stream { /* as kind_reuse.c has it */
+    cz_stream base;
+    cz_reuse *cache;
+} reuse_stream;
 
 static cz_error error;
 static char path[] = "/tmp/cz_reuse_XXXXXX";
@@ -103,6 +109,24 @@ static void test_forged_states_do_no_harm(void) {
     cz_close(bundle);
 }
 
+/* A forest is grown on targets, so these have to be numbers that an access can have. */
+static void test_targets_that_no_access_has_are_refused(void) {
+    cz_bundle *bundle;
+    REQUIRE(cz_open(BUNDLE, CZ_FP32, &bundle, &error) == CZ_OK);
+    cz_stream *stream = new_stream(bundle);
+    const float targets[] = {5.0f, -7.0f, NAN, INFINITY, 5.5f, -7.5f};
+    observe(stream, 0, 400);
+    for (int k = 0; k < 6; k++) {
+        cz_own *own = &((reuse_stream *)stream)->cache->own;
+        own->target[own->reservoir[0]] = targets[k];
+        REQUIRE(cz_save(stream, path, &error) == CZ_OK);
+        own->target[own->reservoir[0]] = 0.0f;
+        CHECK(cz_restore(stream, path, &error) == (k < 2 ? CZ_OK : CZ_BAD_STATE));
+    }
+    cz_stream_free(stream);
+    cz_close(bundle);
+}
+
 /* The counters of the cache are the last of a state: a number of accesses that no stream has seen. */
 static void test_states_of_another_layout_or_past_are_refused(void) {
     cz_bundle *bundle;
@@ -134,6 +158,7 @@ int main(void) {
     REQUIRE(file >= 0 && close(file) == 0);
     test_what_requests_make_is_taken_back();
     test_states_of_another_layout_or_past_are_refused();
+    test_targets_that_no_access_has_are_refused();
     test_forged_states_do_no_harm();
     CHECK(unlink(path) == 0);
     return TEST_END();

@@ -4,7 +4,7 @@ Every number has a least and a greatest value, wider than anything of use and wi
 ends in one line, and not hours later in a stage.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +19,8 @@ Windows = Annotated[int, Field(ge=20, le=100_000)]
 Gain = Annotated[float, Field(ge=0, lt=1)]
 # A part of a whole, without nothing.
 Part = Annotated[float, Field(gt=0, le=1)]
+# How two traces are joined to one whose workload changes, see `cachezoo.traces.joined`.
+Joining = Literal["other", "shared", "turns", "drift"]
 
 
 class Strict(BaseModel):

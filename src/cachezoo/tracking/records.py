@@ -34,14 +34,14 @@ from cachezoo.show.output import drawn
 from cachezoo.show.plots import plots_of
 from cachezoo.tracking.database import DIGEST, STUDIES
 from cachezoo.zoo.registry import SYSTEMS
-from cachezoo.zoo.reuse.metrics import CHOSEN, HINDSIGHT, OPTIMAL, ReuseMetrics
+from cachezoo.zoo.reuse.metrics import CHOSEN, DEFAULTS, OPTIMAL, SETTINGS, ReuseMetrics
 
 FIRST = tuple(dict.fromkeys(system.headline[0] for system in SYSTEMS.values()))  # one of each kind
 AT_VERDICT = (*PER_TRACE, "lead_points", "rival_hit_ratio", "best_classic_hit_ratio", "optimum_hit_ratio")
 SAVED = {
     "mean": "mean", "p10": "tenth", "p50": "median", "p90": "ninetieth", "worst": "worst", "first": "first"
 }  # fmt: skip
-RIVALS = {CHOSEN: "rival", HINDSIGHT: "best_in_hindsight", OPTIMAL: "optimum"}
+RIVALS = {CHOSEN: "rival", DEFAULTS: "best_default", SETTINGS: "best_setting", OPTIMAL: "optimum"}
 PAGE_WIDTH = 240  # characters, so that hints are in the heads of columns
 COSTS = ("mean_response_us", "ssd_writes_per_100_io")  # of a page cache, beside its hits
 TRACK = Table(

@@ -96,6 +96,14 @@ def test_users_keep_to_their_homes_and_the_shared_folders():
     assert {name.split("/")[1] for name in folders} == {"shared", "home"}
 
 
+def test_no_two_drafts_have_one_name():
+    """A segment may go on while the next one has begun."""
+    office = Office(LOAD.model_copy(update={"files": 300}), 5)
+    texts = [text for index in range(3) for text in office.segment(replace(SEGMENT, seed=index))]
+    drafts = [draft for text in texts for draft in re.findall(r'Rename "(\S+)"', text)]
+    assert len(drafts) > 100 and len(set(drafts)) == len(drafts)
+
+
 def test_visits_follow_the_schedule():
     schedule = build_schedule(RECIPE.schedule.model_copy(update={"day_s": 60, "segment_s": 5}), RECIPE.seed)
     office = Office(LOAD, RECIPE.seed)

@@ -16,15 +16,20 @@ def rows_and_targets(seed: int, m: int, inputs: int = 5) -> tuple[np.ndarray, np
     return rows, target.astype(np.float32)
 
 
-def foresee(rows: np.ndarray, target: np.ndarray, delay: int, capacity: int, trees: int, sample: int) -> np.ndarray:
-    return own.foresee(rows, target, delay, capacity, own.blank(trees), sample, 11)
+def foresee(
+    rows: np.ndarray, target: np.ndarray, delay: int, capacity: int, trees: int, sample: int, pace: int = 0
+) -> np.ndarray:  # fmt: skip
+    return own.foresee(rows, target, delay, capacity, own.blank(trees), sample, 11, pace)
 
 
-@pytest.mark.parametrize(("m", "delay", "capacity", "sample"), [(260, 60, 30, 90), (300, 4, 1, 500), (200, 90, 60, 64)])
-def test_scores_are_the_naive_ones(m: int, delay: int, capacity: int, sample: int) -> None:
+@pytest.mark.parametrize(
+    ("m", "delay", "capacity", "sample", "pace"),
+    [(260, 60, 30, 90, 0), (260, 60, 30, 90, 40), (300, 4, 1, 500, 25), (300, 4, 1, 500, 1), (200, 90, 60, 64, 10**6)],
+)
+def test_scores_are_the_naive_ones(m: int, delay: int, capacity: int, sample: int, pace: int) -> None:
     rows, target = rows_and_targets(m, m)
-    naive = oracle.Own(rows, target, 3, sample).scores(delay, capacity, 11)
-    found = foresee(rows, target, delay, capacity, 3, sample)
+    naive = oracle.Own(rows, target, 3, sample).scores(delay, capacity, 11, pace)
+    found = foresee(rows, target, delay, capacity, 3, sample, pace)
     np.testing.assert_array_equal(np.isnan(found), np.isnan(naive))
     assert np.isnan(found).any()
     assert not np.isnan(found).all()
@@ -52,14 +57,27 @@ def test_every_access_has_the_same_chance_to_be_kept() -> None:
         assert abs(part.sum() - 1200) < 4 * np.sqrt(1200)
 
 
-@given(seed=st.integers(0, 50), cut=st.integers(150, 390))
-def test_nothing_of_the_next_accesses_shows(seed: int, cut: int) -> None:
+@given(
+    settled=st.integers(40, 10**9), sample=st.integers(1, 10**6), trees=st.integers(0, 1000),
+    pace=st.one_of(st.integers(0, 1000), st.integers(0, 10**9)),
+)  # fmt: skip
+def test_a_forest_is_grown_before_the_next_one_is_due(settled: int, sample: int, trees: int, pace: int) -> None:
+    rows, due = min(sample, settled), own.further(settled)
+    taken = own.accesses_of(settled, rows, trees, pace)
+    assert 1 <= taken <= (due - settled) // 2
+    assert pace > 0 or taken == 1
+    assert taken * pace >= rows * trees or pace == 0 or taken == (due - settled) // 2
+
+
+@given(seed=st.integers(0, 50), cut=st.integers(150, 390), pace=st.sampled_from([0, 15, 60]))
+def test_nothing_of_the_next_accesses_shows(seed: int, cut: int, pace: int) -> None:
     rows, target = rows_and_targets(seed, 400)
     other_rows, other = rows_and_targets(seed + 1000, 400)
     delay = 60
     changed = np.concatenate([target[: cut - delay], other[cut - delay :]])
     changed_rows = np.concatenate([rows[: cut + 1], other_rows[cut + 1 :]])
-    before, after = foresee(rows, target, delay, 20, 4, 100), foresee(changed_rows, changed, delay, 20, 4, 100)
+    before = foresee(rows, target, delay, 20, 4, 100, pace)
+    after = foresee(changed_rows, changed, delay, 20, 4, 100, pace)
     np.testing.assert_array_equal(before[: cut + 1], after[: cut + 1])
     scores = np.zeros(400, np.float32)
     np.testing.assert_array_equal(

@@ -55,9 +55,9 @@ def requests(seed: int, n: int = 1500, pages: int = 5000, *, origin: bool = True
 @pytest.mark.parametrize(
     ("capacity", "origin", "changes"),
     [
-        (60, True, {}),
+        (60, True, {"own_pace": 500}),
         (1, True, {}),
-        (2, False, {"own_rows": 30}),
+        (2, False, {"own_rows": 30, "own_pace": 20}),
         (120, False, {"candidates": 5, "seed": 5}),
         (400, True, {"head_start": 0.0, "lead": 0.0, "price": 0.0, "half_life": 0.5}),
         (90, True, {"own_trees": 0, "candidates": 4096}),
@@ -87,12 +87,12 @@ def test_a_captured_trace_does_in_c_what_it_does_in_the_simulator(program, bundl
     assert (found.told["victim"] >= 0).any()
 
 
-@pytest.mark.parametrize("after", [1, 900])
-def test_a_stream_goes_on_where_it_was_saved(program, bundle, after):
+@pytest.mark.parametrize(("after", "pace"), [(1, 0), (900, 0), (880, 200), (890, 200), (900, 200), (910, 200)])
+def test_a_stream_goes_on_where_it_was_saved(program, bundle, after, pace):
     batch = requests(1)
     n = batch.pages().n_pages
-    whole = drive(program, bundle, batch, 100, n)
-    saved = drive(program, bundle, batch, 100, n, [f"save={after}"])
+    whole = drive(program, bundle, batch, 100, n, [f"own_pace={pace}"])
+    saved = drive(program, bundle, batch, 100, n, [f"own_pace={pace}", f"save={after}"])
     np.testing.assert_array_equal(saved.told, whole.told)
 
 

@@ -1,5 +1,6 @@
 """Parts of libcachezoo's kind reuse beside the kernels: the same random accesses, the same of everything."""
 
+import math
 import subprocess
 from pathlib import Path
 
@@ -85,9 +86,13 @@ def test_the_forests_cache_does_in_c_what_it_does_in_the_simulator(program, capa
 
 
 @pytest.mark.parametrize(
-    ("capacity", "trees", "sample"), [(1, 3, 90), (20, 5, 64), (60, 24, 400), (60, 0, 50), (150, 8, 20000)]
-)
-def test_the_forest_of_the_own_past_is_believed_in_c_as_in_the_simulator(program, capacity, trees, sample):
+    ("capacity", "trees", "sample", "pace"),
+    [
+        (1, 3, 90, 0), (20, 5, 64, 0), (60, 24, 400, 0), (60, 0, 50, 7), (150, 8, 20000, 0),
+        (1, 3, 90, 10), (1, 1, 40, 1), (20, 5, 64, 50), (60, 24, 400, 300), (150, 8, 20000, 1), (150, 8, 900, 10**9),
+    ],
+)  # fmt: skip
+def test_the_forest_of_the_own_past_is_believed_in_c_as_in_the_simulator(program, capacity, trees, sample, pace):
     rng = np.random.default_rng(derive_seed(0, "own in C", capacity))
     ids = accesses(rng, 4000, 200)
     pages = PageAccesses(np.arange(len(ids) + 1), ids, int(ids.max()) + 1)
@@ -96,10 +101,26 @@ def test_the_forest_of_the_own_past_is_believed_in_c_as_in_the_simulator(program
     rows[:, 0] += target
     rows[:, 1], rows[:, 2], rows[:, 3] = 1.0, rng.integers(0, 3, len(ids)), ids % 7
     scores = (0.3 * target + rng.normal(size=len(ids))).astype(np.float32)
-    found = own.foresee(rows, target, delay, capacity, own.blank(trees), sample, seed)
+    found = own.foresee(rows, target, delay, capacity, own.blank(trees), sample, seed, pace)
     expected = own.believe(scores, found, target, delay, capacity)
     asked = np.zeros(len(ids), [("page", "i4"), ("score", "f4"), ("row", "f4", WIDTH)])
     asked["page"], asked["score"], asked["row"] = ids, scores, rows
-    made = np.frombuffer(run(program, asked.tobytes(), "own", capacity, trees, sample, seed), np.float32)
-    np.testing.assert_array_equal(made, expected)
+    made = run(program, asked.tobytes(), "own", capacity, trees, sample, pace, seed)
+    told = np.frombuffer(made, [("used", "f4"), ("units", "i4")])
+    np.testing.assert_array_equal(told["used"], expected)
     assert (expected != scores).any() == (trees > 0)
+    if trees:
+        check_units(told["units"], capacity, trees, sample, pace)
+
+
+def check_units(units: np.ndarray, capacity: int, trees: int, sample: int, pace: int) -> None:
+    """Each access does its share of the forest that is being grown, and others do nothing."""
+    settled, delay, idle = max(40, math.ceil(1.5 * capacity)), HORIZON * capacity, np.ones(len(units), np.bool_)
+    while settled + delay < len(units):
+        taken = own.accesses_of(settled, min(settled, sample), trees, pace)
+        part = units[settled + delay : settled + delay + taken]
+        if len(part) == taken:
+            assert part.max() <= -(-int(part.sum()) // taken)
+        idle[settled + delay : settled + delay + taken] = False
+        settled = own.further(settled)
+    assert not units[idle].any()

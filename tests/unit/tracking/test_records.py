@@ -9,7 +9,7 @@ from cachezoo.metrics.files import read_flash
 from cachezoo.show.plots import CARRIED, CONFUSION
 from cachezoo.tracking.records import gather, read_curves
 from cachezoo.zoo.registry import SYSTEMS
-from cachezoo.zoo.reuse.metrics import CHOSEN, HINDSIGHT, OPTIMAL
+from cachezoo.zoo.reuse.metrics import CHOSEN, DEFAULTS, OPTIMAL, SETTINGS
 from tests.metrics_data import (
     beside_model,
     flash_metrics,
@@ -119,7 +119,8 @@ def test_models_of_all_categories_have_their_headlines_and_plots(tmp_path: Path)
     assert own["home_gap_closed"] == pytest.approx(0.2) and own["program_gap_closed"] == pytest.approx(-0.1)
     assert own["gap_closed"] == own["home_gap_closed"] and own["unseen/gap_closed"] == own["program_gap_closed"]
     found = reuse_metrics("reuse.follow")
-    names = {"reuse.follow": "own", CHOSEN: "rival", HINDSIGHT: "best_in_hindsight", OPTIMAL: "optimum"}
+    hindsight = {DEFAULTS: "best_default", SETTINGS: "best_setting", OPTIMAL: "optimum"}
+    names = {"reuse.follow": "own", CHOSEN: "rival", **hindsight}
     for size in found.fractions:
         logged = {name: value for name, value in own.items() if name.startswith(f"saved/{100 * size:g}pct_")}
         saved = [one for one in found.reductions(size) if one.name in names]

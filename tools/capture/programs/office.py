@@ -67,6 +67,7 @@ class Office:
         self._orders = [first + rng.permutation(count) for first, count in pools]
         activity = np.exp(rng.normal(0.0, load.user_sigma, load.clients))
         self._activity = activity / activity.sum()
+        self._drafts = 0
 
     def _home(self, user: int) -> int:
         return self._shared + user * self._own
@@ -183,12 +184,16 @@ class Office:
         return self._opened(document, handle, _pieces("WriteX", handle, size, more))
 
     def _saves(self, rng: np.random.Generator, user: int, document: int, handle: int) -> list[str]:
-        """As office programs save: a draft of the user's own, flushed, that then takes the document's name."""
+        """As office programs save: a draft of the user's own, flushed, that then takes the document's name.
+
+        No two drafts have one name: a segment may go on while the next one has begun, and both may save a document.
+        """
         old = int(self.sizes[document])
         new = min(max(512, int(old * float(np.exp(rng.normal(0.0, 0.1))))), self._load.max_kib * KIB)
         self.sizes[document] = new
         path = self.path(document)
-        draft = f"{self.folder(document)}/~u{user:03d}-{document:06d}.tmp"
+        self._drafts += 1
+        draft = f"{self.folder(document)}/~u{user:03d}-{self._drafts:07d}.tmp"
         inside = [_create(draft, OVERWRITE, handle), *_pieces("WriteX", handle, 0, new)]
         closing = [f"Flush {handle} NT_STATUS_OK", f"Close {handle} NT_STATUS_OK"]
         return [*inside, *closing, f'Rename "{draft}" "{path}" NT_STATUS_OK']

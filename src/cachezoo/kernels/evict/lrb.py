@@ -2,11 +2,11 @@
 
 Source: Song, Berger, Li, Lloyd, "Learning relaxed Belady for content distribution network caching", NSDI 2020.
 A sliding memory window of W accesses, shorter at first: half of what was seen, but at least two capacities. Of the
-pages last accessed within it (resident or not) one is drawn now and then and marked; when it is accessed, the
-logarithm of the accesses since the mark is the label of a training row, and when it leaves the window without an
-access, log 2W: beyond the relaxed Belady boundary all pages are alike. A resident that has left the window leaves the
-cache first; else a forest, trained anew as rows come in (see `cachezoo.policies.evictions.learned`), predicts the
-next access of a sample of the residents. LRU until it is trained.
+pages last accessed within it (resident or not) one is drawn now and then and marked, however many marks it has. When it
+is accessed, the logarithm of the accesses since each mark is the label of a training row, and when it leaves the window
+without an access, log 2W: beyond the relaxed Belady boundary all pages are alike. A resident that has left the window
+leaves the cache first; else a forest, trained anew as rows come in (see `cachezoo.policies.evictions.learned`),
+predicts the next access of a sample of the residents. LRU until it is trained.
 
 Parameters: window W in capacities, 8; candidates 64, the sample; sample_every 8, accesses for each draw of a page to
 mark; patience 0.25; deltas, counters: features, see `cachezoo.kernels.learning`; and the forest's.
@@ -15,7 +15,7 @@ mark; patience 0.25; deltas, counters: features, see `cachezoo.kernels.learning`
     memory window        a parameter, in capacities; grows to that    2**26 accesses unless set
     features             8 intervals, 5 EDC by 4x, page age           31 intervals, 10 EDC by 2x, size
     missing intervals    a large number                               0
-    marks                every 8th access, one a page at a time       every access, any number a page
+    marks                every 8th access                             every access
     who is marked        the last access of a page in the window,     a uniform page of the window
                          by trial of 8 random accesses
     training             the latest 16,384 rows, first after 2,048    131,072 rows, then the next 131,072
@@ -82,6 +82,8 @@ class State(NamedTuple):
         board: float64[residents at most, 3], for each slot its page, when it is expected next, and the access number
             from which on that is to be predicted anew.
         drawn, stale: int32[candidates], work space: slots drawn, slots to predict.
+        marks: int32[those of a window and one, 2], ring: the access at which a mark was made, and the place of the
+            page's mark before it, or `UNMARKED`. A page's `SAMPLE` is the place of its latest.
         page_ids: int32[m] the stream's, of which only what is past is read.
         capacity: pages.
         settings: the parameters.
@@ -91,6 +93,7 @@ class State(NamedTuple):
     board: F64
     drawn: I32
     stale: I32
+    marks: I32
     page_ids: I32
     capacity: int
     settings: Settings
@@ -101,7 +104,8 @@ def make(page_ids: I32, n_pages: int, capacity: int, settings: Settings) -> Stat
     most = settings.candidates
     learner = learning.make(n_pages, settings.deltas, settings.counters, most, settings.training)
     board, drawn, stale = np.zeros((min(capacity, n_pages), 3)), np.zeros(most, np.int32), np.zeros(most, np.int32)
-    return State(learner, board, drawn, stale, page_ids, capacity, settings)
+    marks = np.zeros((min(settings.window, len(page_ids)) // settings.sample_every + 2, 2), np.int32)
+    return State(learner, board, drawn, stale, marks, page_ids, capacity, settings)
 
 
 @step
@@ -142,8 +146,8 @@ def meet(state: State, page: int, i: int) -> None:
     """An access to a page that has a slot: remembered, at the list's head, its prediction void."""
     learner = state.learner
     pages = learner.pages
-    if pages[page, COUNT] > 0 and pages[page, SAMPLE] != UNMARKED:
-        label(learner, page, i - pages[page, SAMPLE])
+    if pages[page, COUNT] > 0:
+        settle(state, page, i, 0)
     remember(pages, learner.decayed, page, i)
     state.board[pages[page, SLOT], UNTIL] = 0
     link_head(pages[:, BEFORE], pages[:, AFTER], pages.shape[0] - 1, page)
@@ -177,24 +181,38 @@ def slide(state: State, i: int) -> None:
     for t in range(numbers[CURSOR], i - window + 1):
         page = state.page_ids[t]
         if pages[page, LAST] == t and pages[page, COUNT] > 0:
-            if pages[page, SAMPLE] != UNMARKED:
-                label(learner, page, 2 * window)
+            settle(state, page, i, 2 * window)
             if pages[page, SLOT] < 0:
                 pages[page, COUNT] = 0
     numbers[CURSOR] = max(numbers[CURSOR], i - window + 1)
 
 
 @step
+def settle(state: State, page: int, i: int, beyond: int) -> None:
+    """Each mark of a page becomes a row: of the accesses from it to access i or, where that is not 0, of `beyond`."""
+    pages, marks = state.learner.pages, state.marks
+    place = pages[page, SAMPLE]
+    while place != UNMARKED:
+        made, before = marks[place, 0], marks[place, 1]
+        pages[page, SAMPLE] = made
+        label(state.learner, page, beyond if beyond > 0 else i - made)
+        place = before
+
+
+@step
 def mark(state: State, i: int) -> None:
-    """Mark a page of the window, unless it has a mark: one whose last access is one of a few drawn at random."""
+    """Mark a page of the window: one whose last access is one of a few drawn at random."""
     pages = state.learner.pages
     span = min(i + 1, reach(state, i))
     for _ in range(TRIALS):
         t = i - draw(state.learner.numbers, span)
         page = state.page_ids[t]
         if pages[page, LAST] == t and pages[page, COUNT] > 0:
-            if pages[page, SAMPLE] == UNMARKED:
-                pages[page, SAMPLE] = i
+            # A mark is settled before it is a window old, so its place is free when it comes round.
+            place = (i // state.settings.sample_every) % state.marks.shape[0]
+            state.marks[place, 0] = i
+            state.marks[place, 1] = pages[page, SAMPLE]
+            pages[page, SAMPLE] = place
             return
 
 

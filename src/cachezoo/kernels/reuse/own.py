@@ -1,9 +1,11 @@
 """A forest of the trace's own past, grown anew as the trace goes, and how far it is believed beside the given forest.
 
 An access is *settled* once its target can change no more: `delay` accesses after it. A reservoir keeps some of the
-settled ones, each with the same chance. Which, hangs on their number alone, so a runtime remembers no other's inputs.
+settled ones, each with the same chance. Their numbers alone decide which, so a runtime remembers no other's inputs.
 When `FIRST` capacities have settled, a forest is grown on the reservoir, and again each time `GROWTH` times as many
-have. It predicts the accesses up to the next one. Trees are of one depth, split where the squared error falls most
+have. A runtime does that in parts, one in each of the next accesses, so that no access waits for a whole forest: how
+many accesses that takes follows from rows and trees alone (`accesses_of`), and the forest predicts from the last of
+them on, to the same of the next forest. Trees are of one depth, split where the squared error falls most
 among `BINS` ranges of each input, and each takes `RATE` of what is left.
 
 The score in use is the given forest's and a share of the way from it to the own one's. The share is what would have
@@ -81,6 +83,25 @@ def blank(trees: int) -> Trees:
     return Trees(
         np.zeros((trees, INNER), np.int64), np.zeros((trees, INNER), np.float32), np.zeros((trees, LEAVES)), np.zeros(1)
     )
+
+
+def further(settled: int) -> int:
+    """How many accesses have settled when the next forest is grown."""
+    return math.ceil(settled * GROWTH)
+
+
+def accesses_of(settled: int, rows: int, trees: int, pace: int) -> int:
+    """Accesses in which a forest is grown: it predicts the last of them, and those that follow.
+
+    They are at most half of those that come before the next forest is grown, so one at a time is grown.
+
+    Args:
+        settled: accesses.
+        rows: it is grown on.
+        trees: of the forest.
+        pace: rows by trees that each access grows, about; 0: one access grows all.
+    """
+    return max(1, min(-(-rows * trees // pace), (further(settled) - settled) // 2)) if pace else 1
 
 
 @njit
@@ -305,7 +326,9 @@ def predict(rows: F32, trees: Trees) -> F32:
     return forest.score_forest(forest.prepared(flat, forest.AS_THEY_ARE), rows, trees.base[0]).astype(np.float32)
 
 
-def foresee(rows: F32, target: F32, delay: int, capacity: int, trees: Trees, sample: int, seed: int) -> F32:
+def foresee(
+    rows: F32, target: F32, delay: int, capacity: int, trees: Trees, sample: int, seed: int, pace: int
+) -> F32:  # fmt: skip
     """Predict each access by a forest of those that were settled before it.
 
     Args:
@@ -316,21 +339,25 @@ def foresee(rows: F32, target: F32, delay: int, capacity: int, trees: Trees, sam
         trees: room for the forest.
         sample: rows that it is grown on, at most, the size of the reservoir.
         seed: of the draws.
+        pace: rows by trees that an access grows, as `accesses_of` takes them.
 
     Returns:
         float32[m]; not a number before the first forest, or where there is room for no tree.
     """
     scores = np.full(len(rows), np.nan, np.float32)
     reservoir, kept = np.empty(sample, np.int64), 0
+
+    def predicts_from(settled: int) -> int:
+        return settled + delay + accesses_of(settled, min(sample, settled), len(trees.leaves), pace) - 1
+
     settled = max(2 * LEAST, math.ceil(FIRST * capacity))
-    while settled + delay < len(rows) and len(trees.leaves):
+    while predicts_from(settled) < len(rows) and len(trees.leaves):
         keep(reservoir, kept, settled, seed)
         kept = settled
         fit(rows, target, reservoir[: min(sample, settled)], trees)
-        further = math.ceil(settled * GROWTH)
-        part = slice(settled + delay, min(len(rows), further + delay))
+        part = slice(predicts_from(settled), predicts_from(further(settled)))
         scores[part] = predict(rows[part], trees)
-        settled = further
+        settled = further(settled)
     return scores
 
 

@@ -28,6 +28,7 @@ from cachezoo.zoo.reuse.serve import KEYS, ReuseServing, Served
 
 DECISIONS = ("outcome", "victim_page", "leader")
 LEAST = {"half_life": 1e-3}
+MOST_PACE = 10**9
 LISTS = {"shadows": (0, 3), "experts": (1, 7)}
 SIZES = {
     "golden.context.capacity_pages": (1, 1 << 19), "policy.candidates": (1, 4096), "policy.seed": (0, 1 << 31),
@@ -59,6 +60,7 @@ def _check_values(manifest: Mapping[str, Any]) -> None:
         given = manifest["policy"][name]
         if not isinstance(given, list) or not least <= len(given) <= most:
             raise ConfigError(f"policy.{name} is no list of {least} to {most} names")
+    integer(manifest["policy"].get("own_pace", 0), "policy.own_pace", 0, MOST_PACE)
     integer(manifest["geometry"]["page_bytes"], "geometry.page_bytes", 4096, 4096)
 
 
@@ -122,6 +124,7 @@ DRAWS = {
 # A leader that stays, and one that changes.
 STAYS = {"half_life": 8.0, "lead": 50.0, "price": 0.0, "head_start": 50.0}
 EAGER = {"half_life": 0.5, "lead": 0.0, "price": 0.02, "head_start": 0.1}
+SLOWEST = 1  # rows by trees that an access grows, so that half of the accesses between two forests decides
 WIDE_CAPACITY = 264  # more than a byte counts to
 FAR = 1 << 20  # pages: 4 GiB
 DENSE_CUTS = [round(-2 + 0.25 * k, 2) for k in range(24)]
@@ -234,12 +237,12 @@ def _counts(cuts: int, shadows: int) -> dict[str, Any]:
 
 
 def _changes(
-    cuts: list[float], shadows: tuple[str, ...], own_trees: int, values: Mapping[str, float]
+    cuts: list[float], shadows: tuple[str, ...], own_trees: int, values: Mapping[str, float], pace: int = 0
 ) -> dict[str, Any]:
     """A small cache under a plan of its own; `values` are those of its policy that the sets do not share."""
     return {
         "policy.shadows": list(shadows), "policy.experts": [OUTSIDE], "policy.own_trees": own_trees,
-        "policy.own_rows": 48, **{f"policy.{name}": value for name, value in values.items()},
+        "policy.own_rows": 48, "policy.own_pace": pace, **{f"policy.{name}": value for name, value in values.items()},
         "calibration.quantiles": cuts, **_counts(len(cuts), len(shadows)),
     }  # fmt: skip
 
@@ -264,11 +267,11 @@ def _searched() -> list[SyntheticSet]:
     steady, eager = {"candidates": 64, **STAYS}, {"candidates": 64, **EAGER}
     return [
         SyntheticSet(
-            LONG, long, _weighed(_changes(cuts, SHADOWS, 3, steady), 0.01), {**context, "capacity_pages": CAPACITY},
-            _given_scores(DRAWS[LONG], long, among),
+            LONG, long, _weighed(_changes(cuts, SHADOWS, 3, steady, SLOWEST), 0.01),
+            {**context, "capacity_pages": CAPACITY}, _given_scores(DRAWS[LONG], long, among),
         ),
         SyntheticSet(
-            GROWN, grown, {**_changes(FINE_CUTS, (), 12, steady), "policy.own_rows": 1000},
+            GROWN, grown, {**_changes(FINE_CUTS, (), 12, steady, 90), "policy.own_rows": 1000},
             {**context, "capacity_pages": 4}, _given_scores(DRAWS[GROWN], grown, (4.5, 5.5)),
         ),
         SyntheticSet(
@@ -330,7 +333,7 @@ def _sets(manifest: Mapping[str, Any], serve: Serve) -> list[SyntheticSet]:
             FOLLOW, follow, _changes([1.5], SHADOWS, 2, eager), context, _given_scores(FOLLOW, follow, apart)
         ),
         SyntheticSet(
-            OWN, own, _changes(FINE_CUTS, (), 3, {"candidates": 64, **STAYS}),
+            OWN, own, _changes(FINE_CUTS, (), 3, {"candidates": 64, **STAYS}, 30),
             {**context, "capacity_pages": CAPACITY // 2}, _given_scores(OWN, own, (4.5, 5.5)),
         ),
         SyntheticSet(

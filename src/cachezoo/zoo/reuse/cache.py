@@ -31,7 +31,7 @@ from cachezoo.traces.pages import PageAccesses
 
 DIGITS = 3
 FOLLOWING = ("half_life", "lead", "price", "head_start")  # the follower's values that a model states
-OF_MODEL = ("shadows", "experts", "candidates", "own_trees", "own_rows", *FOLLOWING)
+OF_MODEL = ("shadows", "experts", "candidates", "own_trees", "own_rows", "own_pace", *FOLLOWING)
 
 
 @dataclass(frozen=True)
@@ -162,12 +162,13 @@ class Seen:
 def look(asked: Asked, pages: PageAccesses, stream: Stream, capacity: int, policy: Mapping[str, Any]) -> Seen:
     """Go through page accesses once, before any forest scores them.
 
-    Of `policy` it reads `shadows`, `own_trees`, `own_rows` and `seed`.
+    Of `policy` it reads `shadows`, `own_trees`, `own_rows`, `seed`, and `own_pace`, which models of before lack.
 
     Raises:
         ConfigError: capacity below 1.
     """
     inputs, target = input_rows(asked, capacity), next_use(pages, capacity).target
     trees, rows, seed = (int(policy[name]) for name in ("own_trees", "own_rows", "seed"))
-    found = own.foresee(inputs, target, HORIZON * capacity, capacity, own.blank(trees), rows, seed)
+    pace = int(policy.get("own_pace", 0))
+    found = own.foresee(inputs, target, HORIZON * capacity, capacity, own.blank(trees), rows, seed, pace)
     return Seen(stream, capacity, inputs, shadow_bits(stream, capacity, policy["shadows"]), found, target)

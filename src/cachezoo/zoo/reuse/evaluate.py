@@ -2,13 +2,15 @@
 
 A stream counts from where the cache is full, so that a policy that never lets go of what came first gains nothing by
 that. Its first half chooses what an operator would run: the best of all ways to run a classic. Its second half judges
-that, ours, and everything else.
+that, ours, and everything else. Of streams that are joined of two, so that their workload changes, all that lies before
+a change chooses, and what follows it judges.
 """
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,7 @@ from cachezoo.contest.choice import Goal, choose
 from cachezoo.contest.counting import AUTO, Count, first_access
 from cachezoo.contest.gap import gap
 from cachezoo.contest.lead import over_seeds
+from cachezoo.errors import ConfigError
 from cachezoo.io import read_extent
 from cachezoo.jobs import spread
 from cachezoo.kernels.outcome import HIT
@@ -36,16 +39,21 @@ from cachezoo.policies.tuned import tuned_classics
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Corpus, CorpusEntry
 from cachezoo.settings.page_cache import ClassicsPolicy
+from cachezoo.show.formats import words
+from cachezoo.traces.joined import join
 from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
+from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.page_case import PageCase, counted_hit_ratio
 from cachezoo.zoo.reuse.cache import Plan, plan_of
+from cachezoo.zoo.reuse.changes import Change, Hits, changes_of, shared_pages
 from cachezoo.zoo.reuse.fit import model_id
-from cachezoo.zoo.reuse.judge import allowed, base_policy, calibration_of, scorers_of
-from cachezoo.zoo.reuse.metrics import ReuseMetrics, ReuseRow, ReuseTrace, Where
+from cachezoo.zoo.reuse.judge import FLOOR, allowed, base_policy, calibration_of, scorers_of
+from cachezoo.zoo.reuse.metrics import LRU, ReuseChange, ReuseJoined, ReuseMetrics, ReuseRow, ReuseTrace, Where
 from cachezoo.zoo.reuse.model import load_reuse
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.serve import ReuseServing
+from cachezoo.zoo.reuse.settings import Pair
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
@@ -58,6 +66,7 @@ class Settings(Picked):
     classics: Annotated[ClassicsPolicy, At("policy.classics")]
     arch: Annotated[str, At("model.reuse.arch")]
     capacities: Annotated[list[float], At("judge.reuse.sizes")]
+    changes: Annotated[list[Pair], At("judge.reuse.changes")]
     corpus: Annotated[Corpus, At("data.corpus")]
 
 
@@ -134,11 +143,20 @@ class _Bench:
         """The capacity of the verdict."""
         return float(self.model.calibration["capacity"])
 
+    @property
+    def _ways(self) -> list[str]:
+        """All ways to run a classic, those with their defaults first."""
+        return [*classics(), *self.tuned]
+
+    def _runs(self, part: Prepared, capacity: int) -> list[Followed]:
+        """What every seed's forest does."""
+        seen = part.look(capacity, self.policy)
+        return [seen.serve(score(seen.inputs), plan) for plan, score in zip(self.plans, self.scorers, strict=True)]
+
     def row(self, part: Prepared, fraction: float) -> ReuseRow:
         """A stream at one capacity: every seed's forest, every way to run a classic, and what else learns."""
         capacity = capacity_pages(fraction, part.pages.n_pages)
-        counted, seen = Counted.of(part.pages, capacity), part.look(capacity, self.policy)
-        runs = [seen.serve(score(seen.inputs), plan) for plan, score in zip(self.plans, self.scorers, strict=True)]
+        counted, runs = Counted.of(part.pages, capacity), self._runs(part, capacity)
         own = [account(self.model.model_id, part.stream, run.run, capacity, counted.middle, 0.0) for run in runs]
         simulator = Simulator(part.trace, part.pages)
 
@@ -146,7 +164,7 @@ class _Bench:
             return simulator.run(name, capacity, counted.middle)
 
         chosen, judged = {}, {}
-        for name in [*classics(), *self.tuned]:
+        for name in self._ways:
             found = served(name)
             chosen[name], judged[name] = [counted.first_half(found.outcome)], found.hit_ratio
         choice = choose(chosen, Goal.GAIN)
@@ -189,6 +207,56 @@ class _Bench:
             forest_led=float((runs[0].leader[counted.middle :] == 0).mean()),
         )
 
+    def joined(self, pair: Pair, first: Trace, second: Trace) -> ReuseJoined:
+        """A stream that is joined of two, at the capacity of the verdict: every seed's forest, and every classic."""
+        stream = join(pair.kind, first, second)
+        pages = expand_pages(stream.trace)
+        part = Prepared(stream.trace.meta.trace_id, None, stream.trace, pages)
+        capacity = capacity_pages(self.fraction, pages.n_pages)
+        changes = changes_of(pages, stream.at, capacity)
+        own = [[change.hits(run.run.outcome) for change in changes] for run in self._runs(part, capacity)]
+        simulator, ways = Simulator(part.trace, pages), {}
+        for name in self._ways:
+            outcome = simulator.run(name, capacity, 0).outcome
+            ways[name] = [change.hits(outcome) for change in changes]
+        return ReuseJoined(
+            policy=self.model.model_id,
+            kind=pair.kind,
+            first=pair.first,
+            second=pair.second,
+            requests=len(stream.trace),
+            page_accesses=len(pages.page_ids),
+            capacity_fraction=self.fraction,
+            capacity=capacity,
+            shared_pages=shared_pages(stream.trace, pages),
+            rivals=len(ways),
+            changes=[
+                _judged(change, capacity, [hits[k] for hits in own], {name: hits[k] for name, hits in ways.items()})
+                for k, change in enumerate(changes)
+            ],
+        )
+
+
+def _judged(change: Change, capacity: int, own: Sequence[Hits], ways: Mapping[str, Hits]) -> ReuseChange:
+    """The seeds' hits around a change against those of all ways to run a classic."""
+    choice = choose({name: [hits.before] for name, hits in ways.items()}, Goal.GAIN)
+    assert choice is not None  # there are classics
+    rival, lru = ways[choice.chosen], ways[LRU]
+    mean, counted = fmean(hits.settled for hits in own), change.end - change.settled
+    return ReuseChange(
+        capacities=(change.end - change.at) / capacity,
+        seed_hit_ratios=[hits.settled for hits in own],
+        rival=choice.chosen,
+        rival_hit_ratio=rival.settled,
+        hit_ratios={name: ways[name].settled for name in classics()},
+        best_way_hit_ratio=max(hits.settled for hits in ways.values()),
+        early_hit_ratio=fmean(hits.early for hits in own),
+        early_rival_hit_ratio=rival.early,
+        early_lru_hit_ratio=lru.early,
+        above_rival=mean >= rival.settled - allowed(capacity, counted),
+        above_lru=mean >= lru.settled - FLOOR,
+    )
+
 
 def where_of(entry: CorpusEntry) -> Where:
     """What of a test stream was trained on."""
@@ -229,6 +297,7 @@ def evaluate_reuse(params: "Params") -> ReuseMetrics:
     """What the stage evaluate_reuse writes: the model on every test stream, at every capacity, with all seeds."""
     settings = Settings.of(params)
     bench, streams, sizes = _bench(settings), streams_of(settings.corpus), settings.capacities
+    joined = [(bench, pair, *_paths(pair, streams)) for pair in settings.changes]
     jobs = [(bench, stream.key, stream.path, fraction) for stream in streams for fraction in sizes]
     rows = spread("reuse: test streams", _row, jobs)
     traces = {
@@ -238,7 +307,28 @@ def evaluate_reuse(params: "Params") -> ReuseMetrics:
     judged = Judged(
         trained=model.trained, promoted=model.promoted, reason=model.reason, validation=model.validation
     )  # fmt: skip
-    return ReuseMetrics(capacity_fraction=bench.fraction, traces=traces, models={model.model_id: judged})
+    changes = spread("reuse: streams whose workload changes", _joined, joined)
+    return ReuseMetrics(
+        capacity_fraction=bench.fraction, traces=traces, changes=changes, models={model.model_id: judged}
+    )
+
+
+def _paths(pair: Pair, streams: Sequence[Stream]) -> list[Path]:
+    """Canonical requests of the two traces that a stream is joined of.
+
+    Raises:
+        ConfigError: one is no long stream of the corpus.
+    """
+    known = {stream.key: stream.path for stream in streams}
+    for key in (pair.first, pair.second):
+        if key not in known:
+            message = f"judge.reuse.changes: {key} is no long stream of the corpus; give two of {words([*known])}"
+            raise ConfigError(message)
+    return [known[pair.first], known[pair.second]]
+
+
+def _joined(bench: _Bench, pair: Pair, first: Path, second: Path) -> ReuseJoined:
+    return bench.joined(pair, read_trace(first), read_trace(second))
 
 
 def _row(bench: _Bench, key: str, path: Path, fraction: float) -> ReuseRow:

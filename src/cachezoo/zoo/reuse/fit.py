@@ -1,8 +1,9 @@
 """Fits the next-use forest on the train traces of all page categories and of the corpus, several times.
 
 Rows are drawn of every trace at several capacities; inputs and targets are counted in capacities, so one forest serves
-any. Part of the rows hide process and flags, as traces that do not record them do. From the same rows come the counts
-of classes by age that a cache starts from. Seeds differ in the rows and columns that trees see. What becomes of the
+any. Part of the rows hide process and flags, as traces that do not record them do. Part of them are of two traces that
+take turns, so that the forest has seen workloads change. From the same rows come the counts of classes by age that a
+cache starts from. Seeds differ in the rows and columns that trees see. What becomes of the
 forest's score, and the verdict, are the judge's: `cachezoo.zoo.reuse.judge`.
 """
 
@@ -30,7 +31,7 @@ from cachezoo.settings.data import Corpus, Roles
 from cachezoo.traces.pages import capacity_pages
 from cachezoo.traces.table import PAGE_BYTES
 from cachezoo.zoo.reuse.cache import Plan, classes_of, counts_and_cuts, plan_of, shadow_bits
-from cachezoo.zoo.reuse.prepared import Prepared, places
+from cachezoo.zoo.reuse.prepared import Prepared, in_turns, places
 from cachezoo.zoo.reuse.settings import Fit, Model
 
 if TYPE_CHECKING:
@@ -101,10 +102,10 @@ def joined(rows: Iterable[Rows]) -> Rows:
     return Rows(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
 
-def rows_at_all(part: Prepared, settings: Settings) -> Rows:
-    """Rows of a trace at all capacities; of one of the corpus as many as `corpus_rows` says."""
-    ofcorpus = any(part.key in rows for rows in settings.corpus.values())
-    count = settings.fit.corpus_rows if ofcorpus else settings.fit.rows
+def _at_all(part: Prepared, share: float, key: str, settings: Settings) -> Rows:
+    """Rows at all capacities, so many as a share of those that the trace with this key gives at each."""
+    of_corpus = any(key in rows for rows in settings.corpus.values())
+    count = round(share * (settings.fit.corpus_rows if of_corpus else settings.fit.rows))
     seed, found = derive_seed(settings.seed, CONTEXT, "rows"), []
     for fraction in settings.fit.capacities:
         own = derive_seed(seed, part.key, str(fraction))
@@ -112,9 +113,33 @@ def rows_at_all(part: Prepared, settings: Settings) -> Rows:
     return joined(found)
 
 
+def rows_at_all(part: Prepared, settings: Settings) -> Rows:
+    """Rows of a trace alone at all capacities; of one of the corpus as many as `corpus_rows` says."""
+    return _at_all(part, 1 - settings.fit.turns, part.key, settings)
+
+
+def rows_in_turns(first: Prepared, second: Prepared, settings: Settings) -> Rows:
+    """Rows of two traces that take turns at all capacities, as many as the first gives less alone."""
+    return _at_all(in_turns(first, second), settings.fit.turns, first.key, settings)
+
+
+def pairs_of(keys: Sequence[str], settings: Settings) -> list[tuple[str, str]]:
+    """Which traces take turns: each with the next of a drawn order, the last with the first.
+
+    The order of two traces does not depend on which others there are. Without turns, or of one trace, there is no pair.
+    """
+    if len(keys) < 2 or not settings.fit.turns:
+        return []
+    drawn = sorted(keys, key=lambda key: (derive_seed(settings.seed, CONTEXT, "order", key), key))
+    return list(zip(drawn, [*drawn[1:], drawn[0]], strict=True))
+
+
 def all_rows(parts: Sequence[Prepared], settings: Settings) -> Rows:
-    """Rows of all traces at all capacities."""
-    return joined(spread("rows of the next-use forest", rows_at_all, [(part, settings) for part in parts]))
+    """Rows of all traces at all capacities, alone and in turns."""
+    of = {part.key: part for part in parts}
+    alone = spread("rows of the next-use forest", rows_at_all, [(part, settings) for part in parts])
+    pairs = [(of[first], of[second], settings) for first, second in pairs_of(list(of), settings)]
+    return joined([*alone, *spread("rows of traces in turns", rows_in_turns, pairs)])
 
 
 def seeds_of(settings: Settings) -> list[int]:

@@ -7,13 +7,15 @@ from statistics import fmean, median, stdev
 from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from cachezoo.contest.choice import Goal
 from cachezoo.documents import Document, Figures, Interval
 from cachezoo.meanings import Each, Means
 from cachezoo.metrics.base import Judged, Role
 from cachezoo.metrics.files import read
-from cachezoo.show.formats import percent, points
+from cachezoo.settings.base import Joining
+from cachezoo.show.formats import UNIT_SPACE, number, percent, points, words
 
 Where = Literal["home", "set-up", "program"]
 PLACES: tuple[Where, ...] = ("home", "set-up", "program")
@@ -64,6 +66,55 @@ class ReuseRow(Document):
     ssd_writes: Annotated[int, Means("pages admitted, and pages written on write hits", "4 KiB pages")]
     rival_ssd_writes: Annotated[int, Means("the rival's", "4 KiB pages")]
     forest_led: Annotated[float, Means("page accesses at which the forest's cache was followed", "share")]
+
+
+class ReuseChange(Document):
+    """A change of workload. It counts from two capacities of page accesses after it to the next, or to the end."""
+
+    capacities: Annotated[float, Means("to the next change or the end", "page accesses over the capacity")]
+    seed_hit_ratios: Annotated[list[float], Means("of each seed's forest, the kept one first", "ratio")]
+    rival: Annotated[str, Means("of all ways to run a classic what hit most before the change")]
+    rival_hit_ratio: Annotated[float, Means("its page hits per page access", "ratio")]
+    hit_ratios: Annotated[dict[str, float], Each(name="policy", text="of every classic", unit="ratio")]
+    best_way_hit_ratio: Annotated[float, Means("of the best of all ways to run a classic, in hindsight", "ratio")]
+    early_hit_ratio: Annotated[
+        float, Means("mean of the seeds in the first ten capacities of page accesses after the change", "ratio")
+    ]
+    early_rival_hit_ratio: Annotated[float, Means("the rival's there", "ratio")]
+    early_lru_hit_ratio: Annotated[float, Means("that of LRU there", "ratio")]
+    above_rival: Annotated[bool, Means("at most 0.01 and one reload of the cache below the rival")]
+    above_lru: Annotated[bool, Means("at most 0.01 below LRU")]
+
+    @property
+    def lead_points(self) -> float:
+        """Mean hit ratio of the seeds less the rival's, in points of 0.01."""
+        return 100 * (mean_hit_ratio(self) - self.rival_hit_ratio)
+
+    @property
+    def lru_points(self) -> float:
+        """Mean hit ratio of the seeds less that of LRU, in points of 0.01."""
+        return 100 * (mean_hit_ratio(self) - self.hit_ratios[LRU])
+
+
+class ReuseJoined(Document):
+    """A test stream that is joined of two, so that its workload changes, at the capacity of the verdict."""
+
+    policy: Annotated[str, Means("model")]
+    kind: Annotated[Joining, Means("how it changes: to `other` pages, `shared` ones, in `turns`, or in a slow `drift`")]
+    first: Annotated[str, Means("test stream whose first half runs at first")]
+    second: Annotated[str, Means("test stream whose second half takes its place")]
+    requests: Annotated[int, Means("in the joined stream", "requests")]
+    page_accesses: Annotated[int, Means("in the joined stream", "page accesses")]
+    capacity_fraction: Annotated[float, Means("of its distinct pages", "share")]
+    capacity: Annotated[int, Means("of the cache", "4 KiB pages")]
+    shared_pages: Annotated[float, Means("of the distinct pages, those that both access", "share")]
+    rivals: Annotated[int, Means("ways to run a classic that the rival is chosen of")]
+    changes: Annotated[list[ReuseChange], Each("one change of workload", "kind, first, second and place in the list")]
+
+    @property
+    def above_floor(self) -> bool:
+        """Whether it is after every change: neither far below the rival nor below LRU."""
+        return all(change.above_rival and change.above_lru for change in self.changes)
 
 
 class ReuseTrace(Document):
@@ -122,7 +173,8 @@ class Group:
         return self.lead_points > 0
 
 
-CHOSEN, HINDSIGHT, OPTIMAL = "the best way, chosen on the first half", "the best classic in hindsight", "the optimum"
+CHOSEN = "the classic and setting chosen on each stream's first half"
+DEFAULTS, SETTINGS, OPTIMAL = "the best default in hindsight", "the best setting in hindsight", "the optimum"
 """What stands for several policies in `Reduction.name`."""
 
 
@@ -149,12 +201,12 @@ def _median(values: Sequence[float]) -> float | None:
     return median(values) if values else None
 
 
-def sd_points(row: ReuseRow) -> float | None:
+def sd_points(row: ReuseRow | ReuseChange) -> float | None:
     """Standard deviation of a row's hit ratio over seeds, in points of 0.01; None of fewer than two seeds."""
     return 100 * stdev(row.seed_hit_ratios) if len(row.seed_hit_ratios) > 1 else None
 
 
-def mean_hit_ratio(row: ReuseRow) -> float:
+def mean_hit_ratio(row: ReuseRow | ReuseChange) -> float:
     """Mean over the seeds."""
     return fmean(row.seed_hit_ratios)
 
@@ -167,7 +219,8 @@ def reductions(rows: Sequence[ReuseRow]) -> list[Reduction]:
         rows[0].policy: [mean_hit_ratio(row) for row in rows],
     }
     known = {
-        HINDSIGHT: [row.best_classic_hit_ratio for row in rows],
+        DEFAULTS: [row.best_classic_hit_ratio for row in rows],
+        SETTINGS: [row.best_way_hit_ratio for row in rows],
         OPTIMAL: [row.optimum_hit_ratio for row in rows],
     }
     most = [max(own) for own in zip(*could.values(), strict=True)]
@@ -185,6 +238,9 @@ class ReuseMetrics(Document):
 
     capacity_fraction: Annotated[float, Means("at which the verdict is spoken", "share")]
     traces: Annotated[dict[str, ReuseTrace], Each("one test stream", "trace", "trace")]
+    changes: Annotated[list[ReuseJoined], Each("one test stream whose workload changes", "kind, first and second")] = (
+        Field(default_factory=list)
+    )
     models: Annotated[dict[str, Judged], Each("the model", "model", "model")]
 
     def rows(self, where: Where, fraction: float) -> list[ReuseRow]:
@@ -265,7 +321,8 @@ class ReuseMetrics(Document):
         if not rows:
             return ""
         found = [group for where in PLACES if (group := self.group(where, self.capacity_fraction)) is not None]
-        return " ".join([headline_text(self), RIVAL, *map(group_text, found)])
+        said = [headline_text(self), RIVAL, *map(group_text, found)]
+        return " ".join([*said, changes_text(self.changes)] if self.changes else said)
 
 
 def headline_text(metrics: ReuseMetrics) -> str:
@@ -275,10 +332,11 @@ def headline_text(metrics: ReuseMetrics) -> str:
     own = found.pop(rows[0].policy)
     rival = max((one for one in found.values() if one.first is not None), key=lambda one: one.mean)
     return (
-        f"Over {_streams(len(rows))}, with a cache of {percent(fraction, 0)} of their pages, {rows[0].policy} misses "
-        f"{percent(own.mean)} less than LRU in the mean ({percent(own.worst)} at worst) and is first on {own.first}; "
-        f"{'next' if rival.mean < own.mean else 'ahead of it'} comes {rival.name} with {percent(rival.mean)} "
-        f"({percent(rival.worst)}). The optimum misses {percent(found[OPTIMAL].mean)} less."
+        f"Over {_streams(len(rows))}, captures of programs under benchmark loads, with a cache of "
+        f"{percent(fraction, 0)} of their pages, {rows[0].policy} misses {percent(own.mean)} less than LRU in the mean "
+        f"({percent(own.worst)} at worst), least of all on {own.first}. "
+        f"{'Second' if rival.mean < own.mean else 'Ahead of it'} is {rival.name}: {percent(rival.mean)} "
+        f"({percent(rival.worst)} at worst). The optimum misses {percent(found[OPTIMAL].mean)} less."
     )
 
 
@@ -293,6 +351,20 @@ def group_text(group: Group) -> str:
         f"{_streams(group.traces)}, at worst by {points(group.lowest_points)}."
     )
     return said if group.worth else f"{said} Don't use it there: in the mean it gains nothing."
+
+
+def changes_text(joined: Sequence[ReuseJoined]) -> str:
+    """On how many of some joined streams the floor is kept, and why not on the others."""
+    lost = [f"{one.first} → {one.second} ({why_below(one)})" for one in joined if not one.above_floor]
+    kept = f"Where the workload changes, the floor is kept on {len(joined) - len(lost)} of {len(joined)} joined streams"
+    return f"{kept}; it is missed on {words(lost)}." if lost else f"{kept}."
+
+
+def why_below(joined: ReuseJoined) -> str:
+    """By how much a joined stream is below the rival or LRU after its changes; empty where it is above the floor."""
+    found = [(change.lead_points, "the rival") for change in joined.changes if not change.above_rival]
+    found += [(change.lru_points, "LRU") for change in joined.changes if not change.above_lru]
+    return words([f"{number(-below, 1)}{UNIT_SPACE}points below {name}" for below, name in found])
 
 
 def read_metrics(path: Path) -> ReuseMetrics:

@@ -1,4 +1,4 @@
-"""A page trace as the system reads it, at one capacity."""
+"""A page trace as the system reads it, at one capacity; two traces as one whose workload changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ from cachezoo.kernels.reuse.past import Asked
 from cachezoo.policies.stream import Stream, build_stream
 from cachezoo.serving.requests import batch_of
 from cachezoo.settings.data import Corpus, Roles
-from cachezoo.traces.pages import PageAccesses
+from cachezoo.traces import mixing
+from cachezoo.traces.mixing import Turn
+from cachezoo.traces.pages import PageAccesses, expand_pages
 from cachezoo.traces.store import read_pages, read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.reuse.cache import Seen, look
@@ -24,7 +26,7 @@ class Prepared:
     """A trace."""
 
     key: str  # of the trace
-    path: Path  # its canonical requests
+    path: Path | None  # its canonical requests; None where it was joined of several
     trace: Trace  # requests
     pages: PageAccesses  # their page accesses
 
@@ -54,6 +56,15 @@ class Prepared:
     def look(self, capacity: int, policy: Mapping[str, Any]) -> Seen:
         """What the accesses show at a capacity, see `cachezoo.zoo.reuse.cache.look`."""
         return look(self.asked, self.pages, self.stream, capacity, policy)
+
+
+def in_turns(first: Prepared, second: Prepared) -> Prepared:
+    """Two traces as one, each on pages of its own: half of the first, half of the second, and the rest of each."""
+    own = [Turn(part.trace.meta.trace_id, requests=max(1, len(part.trace) // 2)) for part in (first, second)]
+    turns = [*own, *(Turn(turn.trace_id) for turn in own)]
+    key = f"{first.key}+{second.key}"
+    trace = mixing.in_turns([first.trace, second.trace], key, turns)
+    return Prepared(key, None, trace, expand_pages(trace))
 
 
 def places(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cachezoo.settings.base import Joining
 from cachezoo.show.formats import NONE, UNIT_SPACE, number, percent, points, words
 from cachezoo.show.plots import CARRIED
 from cachezoo.show.section import Figure, Section
@@ -17,6 +18,8 @@ from cachezoo.zoo.reuse.metrics import (
     PLACES,
     WHERE,
     Group,
+    ReuseChange,
+    ReuseJoined,
     ReuseMetrics,
     ReuseRow,
     Where,
@@ -32,12 +35,18 @@ if TYPE_CHECKING:
     from cachezoo.models.measured import Measured
 
 SHOWN = {"home": "home", "set-up": "other set-ups", "program": "other programs"}
+KINDS: Mapping[Joining, str] = {
+    "other": "other pages",
+    "shared": "shared pages",
+    "turns": "back and forth",
+    "drift": "slow drift",
+}
 SPREAD = "lowest and highest"
 
 
 def tables(metrics: ReuseMetrics) -> list[Table]:
-    """Misses saved, then home and carry-over at each capacity, then each stream; those that have rows."""
-    found = [reduction_table(metrics), group_table(metrics), trace_table(metrics)]
+    """Misses saved, home and carry-over at each capacity, each stream, each change of workload; those with rows."""
+    found = [reduction_table(metrics), group_table(metrics), trace_table(metrics), change_table(metrics)]
     return [table for table in found if table.rows]
 
 
@@ -48,7 +57,7 @@ def reduction_table(metrics: ReuseMetrics) -> Table:
     columns = [
         Column("cache", numeric=False),
         *(Column(name) for name in ("mean", "P10", "P50", "P90", "worst")),
-        Column("first", "streams where nothing else that can be run misses less"),
+        Column("first", "streams where no other row that can be run misses less"),
         *(Column(f"mean at {percent(other, 0)}") for other in others),
     ]
     rows = [
@@ -85,7 +94,7 @@ def group_table(metrics: ReuseMetrics) -> Table:
         Column("gap closed", f"from the best classic in hindsight: median, {SPREAD}"),
         Column("of all ways", "the same from the best of them in hindsight: median"),
         Column("spread over seeds", "median of the sd, points of hit ratio"),
-        Column("SSD writes", "over the rival's, median"),
+        Column("SSD writes", "times the rival's, median"),
     ]
     rows = [_group_cells(group, promoted(metrics)) for group in metrics.groups()]
     return Table(f"{_named(metrics)} at home and carried over", columns, rows)
@@ -168,8 +177,7 @@ def ordered(metrics: ReuseMetrics) -> list[tuple[str, ReuseRow]]:
 
 
 def _trace_cells(metrics: ReuseMetrics, key: str, row: ReuseRow) -> list[Cell]:
-    trace, mean, sd = metrics.traces[key], mean_hit_ratio(row), sd_points(row)
-    spread = "" if sd is None else f" ± {number(sd, 2)}"
+    trace = metrics.traces[key]
     closed = Cell("gap below 0.02") if row.gap_closed is None else Cell(
         percent(row.gap_closed, signed=True), row.gap_closed
     )  # fmt: skip
@@ -182,7 +190,7 @@ def _trace_cells(metrics: ReuseMetrics, key: str, row: ReuseRow) -> list[Cell]:
         number_cell(row.capacities, 0),
         name_cell(row.rival),
         share_cell(row.rival_hit_ratio, digits=2),
-        Cell(f"{number(100 * mean, 2)}{spread}{UNIT_SPACE}%", mean),
+        _seeds_cell(row),
         _points(row.lead_points, "" if ends is None else " to ".join(number(end, 1, signed=True) for end in ends)),
         Cell(", ".join(number(own, 1, signed=True) for own in quarters)),
         closed,
@@ -191,8 +199,61 @@ def _trace_cells(metrics: ReuseMetrics, key: str, row: ReuseRow) -> list[Cell]:
     ]
 
 
+def _seeds_cell(row: ReuseRow | ReuseChange) -> Cell:
+    mean, sd = mean_hit_ratio(row), sd_points(row)
+    spread = "" if sd is None else f" ± {number(sd, 2)}"
+    return Cell(f"{number(100 * mean, 2)}{spread}{UNIT_SPACE}%", mean)
+
+
+def change_table(metrics: ReuseMetrics) -> Table:
+    """One row a change of workload, in the order of the settings."""
+    columns = [
+        Column("change", numeric=False),
+        Column("from", numeric=False),
+        Column("to", numeric=False),
+        Column("pages in common", "share of the distinct pages"),
+        Column("length", "page accesses to the next change or the end, over the capacity"),
+        Column("rival", "chosen before the change", numeric=False),
+        Column("its hit ratio", "after the change"),
+        Column("ours", "mean ± sd over seeds"),
+        Column("lead", "over the rival, points"),
+        Column("over LRU", "points"),
+        Column("over the best way", "in hindsight, points"),
+        Column("at first", "lead over the rival, and over LRU, in the first 10 capacities of page accesses, points"),
+        Column("above the floor", numeric=False),
+    ]
+    rows = [_change_cells(one, place) for one in metrics.changes for place in range(len(one.changes))]
+    fraction = percent(metrics.capacity_fraction, 0)
+    title = f"Each change of workload, with a cache of {fraction} of a joined stream's distinct pages"
+    return Table(title, columns, rows)
+
+
+def _change_cells(joined: ReuseJoined, place: int) -> list[Cell]:
+    change = joined.changes[place]
+    ends = (joined.first, joined.second) if place % 2 == 0 else (joined.second, joined.first)
+    bars = {"the rival": change.above_rival, "LRU": change.above_lru}
+    below = [name for name, above in bars.items() if not above]
+    return [
+        Cell(KINDS[joined.kind]),
+        *map(name_cell, ends),
+        share_cell(joined.shared_pages),
+        number_cell(change.capacities, 0),
+        name_cell(change.rival),
+        share_cell(change.rival_hit_ratio, digits=2),
+        _seeds_cell(change),
+        _points(change.lead_points),
+        _points(change.lru_points),
+        _points(100 * (mean_hit_ratio(change) - change.best_way_hit_ratio)),
+        _points(
+            100 * (change.early_hit_ratio - change.early_rival_hit_ratio),
+            number(100 * (change.early_hit_ratio - change.early_lru_hit_ratio), 1, signed=True),
+        ),
+        Cell("no", note=f"below {words(below)}", tone="bad") if below else Cell("yes", tone="good"),
+    ]
+
+
 def values(metrics: ReuseMetrics) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """The same as JSON values: `reductions`, `groups`, and `traces` with all the metrics at the verdict's capacity."""
+    """The same as JSON values: `reductions`, `groups`, and all the metrics of `traces` and `changes`."""
     traces = [
         {
             "trace": key,
@@ -208,7 +269,9 @@ def values(metrics: ReuseMetrics) -> Mapping[str, Sequence[Mapping[str, Any]]]:
         for trace in [metrics.traces[key]]
     ]
     groups = [{**asdict(group), "use": advice(group, promoted(metrics)).text} for group in metrics.groups()]
-    return {"reductions": [asdict(one) for one in metrics.reductions()], "groups": groups, "traces": traces}
+    changes = [{**one.model_dump(mode="json"), "above_floor": one.above_floor} for one in metrics.changes]
+    reductions = [asdict(one) for one in metrics.reductions()]
+    return {"reductions": reductions, "groups": groups, "traces": traces, "changes": changes}
 
 
 RESULTS = Results(tables, values)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from cachezoo.settings.base import Count, Gain, Part, Rounds, Strict, Threads
+from cachezoo.settings.base import Count, Gain, Joining, Part, Rounds, Strict, Threads
 
 Capacity = Annotated[float, Field(gt=0, lt=1)]
 
@@ -20,6 +20,7 @@ class Model(Strict):
         candidates: residents compared at each eviction.
         own_trees: of the forest of a trace's own past; 0 grows none.
         own_rows: drawn of that past each time it is grown.
+        own_pace: rows by trees that an access grows of it, about; 0: one access grows all.
         experts: classics and compositions that stand beside the forest.
         half_life, lead, price, head_start: of the follower, as `cachezoo.policies.following` says; the forest's cache
             is its first expert.
@@ -38,6 +39,7 @@ class Model(Strict):
     candidates: int = Field(ge=1, le=4096)
     own_trees: int = Field(ge=0, le=1000)
     own_rows: int = Field(ge=1, le=10_000_000)
+    own_pace: int = Field(ge=0, le=10**9)
     experts: list[str] = Field(min_length=1, max_length=31)
     half_life: float = Field(ge=1e-3, le=1e6)
     lead: float = Field(ge=0, le=1e6)
@@ -54,7 +56,16 @@ class Fit(Strict):
     capacities: list[Capacity] = Field(min_length=1)  # parts of a trace's distinct pages that rows are made at
     # Part of the rows whose process and flags are hidden, as in traces that do not record them.
     hidden: float = Field(ge=0, le=1)
+    turns: float = Field(ge=0, lt=1)  # part of the rows drawn where two train traces take turns
     threads: Threads  # LightGBM's
+
+
+class Pair(Strict):
+    """Two streams that are joined to one whose workload changes, see `cachezoo.traces.joined`."""
+
+    kind: Joining  # how it changes
+    first: str  # key of a long stream of the corpus
+    second: str  # the one that takes its place
 
 
 class Judge(Strict):
@@ -64,6 +75,7 @@ class Judge(Strict):
     weights: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(min_length=1)
     capacity: Capacity  # part of the distinct pages at which the verdict is spoken
     sizes: list[Capacity] = Field(min_length=1)  # the same of test streams, at which the model is run
+    changes: list[Pair]  # joined test streams, on which the model is run at `capacity`
     least_gain: Gain  # hit ratio above the classic's that is worth a model
 
     @model_validator(mode="after")

@@ -53,11 +53,13 @@ class Part:
     name: str
     first: int  # request
     end: int  # request, the first that is judged
-    seconds: float | None  # how long they lasted; None without a clock
+    seconds: float | None  # from the first to the last of them; None without a clock
 
 
 def parts_of(trace: Trace, end: int) -> list[Part]:
     """The parts of the past before a request, the shortest first; the last is all of it.
+
+    They are counted back from the last request of the past, so that none is empty after a pause.
 
     Args:
         trace: requests.
@@ -67,7 +69,7 @@ def parts_of(trace: Trace, end: int) -> list[Part]:
     if not has_clock(trace):
         return [Part(name, first, end, None) for name, first in {**firsts, ALL: 0}.items()]
     scale = time_scale(trace)
-    before_s = scale * (trace.time_us[end] - trace.time_us[: end + 1]) / 1e6
+    before_s = scale * (trace.time_us[end - 1] - trace.time_us[:end]) / 1e6
     latest = {
         name: int(np.searchsorted(-before_s, -seconds)) for name, seconds in LENGTHS.items() if seconds < before_s[0]
     }

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 JUDGED_FILE = "judged.json"
 MAPPING = (
     "A page is in the cache while its position in the queue is mapped. After each quantum the most valued fragments "
-    "are mapped, in so many runs; docs/virtual-model.md."
+    "are mapped, in so many runs; docs/virtual.md."
 )
 STARTUP = 12  # settings drawn at random before the estimator has enough to learn from, the paper's among them
 DECAY_DIGITS, COST_DIGITS = 3, 2

@@ -6,8 +6,10 @@ import pytest
 from cachezoo.errors import TrainingError
 from cachezoo.kernels.reuse.hazards import BINS
 from cachezoo.labels.reuse import next_use
+from cachezoo.settings.data import CorpusEntry
 from cachezoo.traces.pages import PageAccesses
 from cachezoo.zoo.reuse import fit
+from cachezoo.zoo.reuse.prepared import in_turns
 from tests.oracles.reuse import bin_of
 from tests.reuse_data import FIT, part
 
@@ -78,3 +80,42 @@ def test_nothing_to_train_on_is_one_line() -> None:
     for parts in ([], [part(3, 1)]):
         with pytest.raises(TrainingError, match="no train trace has an access whose next use is settled"):
             fit.fit_prepared(parts, FIT, {})
+
+
+def test_two_traces_take_turns_on_pages_of_their_own() -> None:
+    one, two = part(3000, 1), part(2001, 2)
+    found = in_turns(one, two)
+    assert found.trace.source is not None
+    change = np.flatnonzero(np.diff(found.trace.source.codes)) + 1
+    assert change.tolist() == [1500, 2500, 4000]
+    assert found.pages.n_pages == one.pages.n_pages + two.pages.n_pages
+    assert len(found.pages.page_ids) == len(one.pages.page_ids) + len(two.pages.page_ids)
+
+
+def test_part_of_the_rows_are_of_traces_in_turns() -> None:
+    parts = [part(3000, 1), part(3000, 2)]
+    rows = fit.all_rows(parts, FIT)
+    want = [fit.rows_at_all(own, FIT) for own in parts]
+    assert len(rows.target) == 1600
+    assert [len(own.target) for own in want] == [700, 700]
+    want += [fit.rows_in_turns(*pair, FIT) for pair in (parts, parts[::-1])]
+    assert sorted(rows.target.tolist()) == sorted(np.concatenate([own.target for own in want]).tolist())
+    none = replace(FIT, fit=FIT.fit.model_copy(update={"turns": 0.0}))
+    assert [len(own) for own in fit.all_rows(parts, none)] == [1600] * len(rows)
+
+
+def test_two_traces_in_turns_give_as_many_rows_as_the_first_gives_less_alone() -> None:
+    own, other = part(3000, 1), part(3000, 2)
+    entry = CorpusEntry(path="a", format="csv", program="nginx", setup="a", role="train")
+    settings = replace(FIT, corpus={"alpha": {own.key: entry}})
+    assert [len(fit.rows_at_all(one, settings).target) for one in (own, other)] == [350, 700]
+    assert [len(fit.rows_in_turns(*pair, settings).target) for pair in ((own, other), (other, own))] == [50, 100]
+
+
+def test_who_takes_turns_does_not_depend_on_the_others() -> None:
+    keys = [f"trace{k}" for k in range(7)]
+    pairs = fit.pairs_of(keys, FIT)
+    assert sorted(first for first, _ in pairs) == sorted(second for _, second in pairs) == keys
+    assert pairs == fit.pairs_of(keys[::-1], FIT)
+    assert len(set(pairs) & set(fit.pairs_of(keys[1:], FIT))) == 5
+    assert fit.pairs_of(keys[:1], FIT) == []

@@ -7,9 +7,9 @@ from cachezoo.models.measured import Measured, Model
 from cachezoo.show.plots import CARRIED
 from cachezoo.show.style import settings
 from cachezoo.zoo.registry import SYSTEMS
-from cachezoo.zoo.reuse.metrics import CHOSEN, HINDSIGHT, OPTIMAL, PLACES, ReuseMetrics, group_text, reductions
+from cachezoo.zoo.reuse.metrics import CHOSEN, DEFAULTS, OPTIMAL, PLACES, SETTINGS, ReuseMetrics, group_text, reductions
 from cachezoo.zoo.reuse.report import PART, advice, carried_figure, group_table, ordered, tables, trace_table, values
-from tests.metrics_data import FRACTIONS, reuse_metrics, reuse_row, reuse_trace, workload_metrics
+from tests.metrics_data import BEST, FRACTIONS, reuse_joined, reuse_metrics, reuse_row, reuse_trace, workload_metrics
 from tests.report_data import trained
 
 MODEL = "reuse.follow"
@@ -52,11 +52,11 @@ def test_misses_saved_are_those_of_lru_less_ones_own_over_them() -> None:
     ]
     found = {one.name: one for one in reductions(rows)}
     own, arc = found[MODEL], found["arc"]
-    assert [one.name for one in reductions(rows)] == [MODEL, CHOSEN, "arc", HINDSIGHT, OPTIMAL]
+    assert [one.name for one in reductions(rows)] == [MODEL, CHOSEN, "arc", DEFAULTS, OPTIMAL, SETTINGS]
     assert (own.mean, own.worst, own.median) == (pytest.approx(0.2), pytest.approx(0.0), pytest.approx(0.2))
     assert (own.tenth, own.ninetieth) == (pytest.approx(0.04), pytest.approx(0.36))
     assert (arc.mean, arc.worst) == (pytest.approx(0.0), pytest.approx(-0.2))
-    assert [one.first for one in found.values()] == [1, 1, 0, None, None]
+    assert [one.first for one in found.values()] == [1, 1, 0, None, None, None]
 
 
 def test_the_table_of_misses_has_all_capacities() -> None:
@@ -95,7 +95,7 @@ def test_an_unpromoted_model_is_don_t_everywhere() -> None:
 
 def test_the_summary_has_each_place_and_the_lowest_lead() -> None:
     said = METRICS.summary().replace("\N{NO-BREAK SPACE}", " ")
-    assert said.startswith(f"Over 8 test streams, with a cache of 10 % of their pages, {MODEL} misses ")
+    assert said.startswith("Over 8 test streams, captures of programs under benchmark loads, with a cache of 10 % of ")
     assert "leads its rival by +2.7 points of hit ratio in the mean of 3 test streams, at worst by +0.1 points" in said
     assert said.count("Don't use it there") == 1
     assert with_traces().summary() == ""
@@ -117,6 +117,45 @@ def test_streams_come_by_place_and_lead() -> None:
     assert keys[5:] == ["redis_test", "lighttpd_test", "mariadb_test"]
     assert [row[0].text for row in trace_table(METRICS).rows] == keys
     assert tables(with_traces()) == []
+
+
+CHANGED = METRICS.model_copy(
+    update={
+        "changes": [
+            reuse_joined(MODEL, "turns", [0.03, -0.012]),
+            reuse_joined(MODEL, "drift", [-0.03]),
+            reuse_joined(MODEL, "other", [0.0], lru=BEST + 0.02),
+        ]
+    }
+)
+
+
+def test_the_floor_after_changes_of_workload() -> None:
+    assert [one.above_floor for one in CHANGED.changes] == [True, False, False]
+    said = CHANGED.summary().removeprefix(METRICS.summary()).replace("\N{NO-BREAK SPACE}", " ")
+    assert said == (
+        " Where the workload changes, the floor is kept on 1 of 3 joined streams; it is missed on web_test → mail_test "
+        "(3.0 points below the rival) and web_test → mail_test (2.0 points below LRU)."
+    )
+    kept = METRICS.model_copy(update={"changes": CHANGED.changes[:1]})
+    assert kept.summary().endswith("the floor is kept on 1 of 1 joined streams.")
+
+
+def test_each_change_has_a_row() -> None:
+    *_, table = tables(CHANGED)
+    assert table.caption.startswith("Each change of workload, with a cache of 10")
+    kinds, froms, tos, *_, leads, over_lru, in_hindsight, early, above = zip(*table.rows, strict=True)
+    assert [cell.text for cell in kinds] == ["back and forth", "back and forth", "slow drift", "other pages"]
+    assert [cell.text for cell in froms] == ["web_test", "mail_test", "web_test", "web_test"]
+    assert [cell.text for cell in tos] == ["mail_test", "web_test", "mail_test", "mail_test"]
+    assert [cell.value for cell in leads] == pytest.approx([3, -1.2, -3, 0])
+    assert [cell.value for cell in over_lru] == pytest.approx([13, 8.8, 7, -2])
+    assert [cell.value for cell in in_hindsight] == pytest.approx([2, -2.2, -4, -1])
+    assert (early[0].value, early[0].note) == (pytest.approx(4), "+15.0")
+    assert [cell.text for cell in above] == ["yes", "yes", "no", "no"]
+    assert [cell.note for cell in above[2:]] == ["below the rival", "below LRU"]
+    assert [one["above_floor"] for one in values(CHANGED)["changes"]] == [True, False, False]
+    assert tables(METRICS) == tables(CHANGED)[:-1] and values(METRICS)["changes"] == []
 
 
 def sources(metrics: Any, promoted: bool = True, models: bool = True) -> Measured:

@@ -8,7 +8,7 @@ import pytest
 from cachezoo.contest.lead import Mean
 from cachezoo.contest.verdict import Worth
 from cachezoo.errors import TraceError
-from cachezoo.traces.pages import expand_pages
+from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.cache import policy_of
 from cachezoo.zoo.reuse.retrained import Trained, outcomes, rows_of_part
@@ -33,10 +33,17 @@ def test_parts_go_as_far_as_the_trace_s_clock(hours: int, names: list[str]) -> N
     assert found[-1].first == 0 and {own.end for own in found} == {700}
     assert [own.first for own in found] == sorted((own.first for own in found), reverse=True)
     for own in found:
-        lasted = trace.time_us[700] - trace.time_us[own.first]
+        lasted = trace.time_us[699] - trace.time_us[own.first]
         assert own.seconds == pytest.approx(lasted / 1e6)
         if own.name == "the last hour":
-            assert lasted <= HOUR_US and trace.time_us[700] - trace.time_us[max(own.first - 1, 0)] >= HOUR_US
+            assert lasted <= HOUR_US < trace.time_us[699] - trace.time_us[own.first - 1]
+
+
+def test_a_pause_before_what_is_judged_leaves_no_part_empty() -> None:
+    time_us = np.arange(1000) * 20 * 1_000_000
+    time_us[700:] += 5 * HOUR_US
+    found = parts_of(replace(make_trace(1000, 1), time_us=time_us), 700)
+    assert [(own.name, own.first, own.seconds) for own in found] == [("the last hour", 519, 3600), (ALL, 0, 13_980)]
 
 
 def test_a_second_may_stand_for_more_and_without_a_clock_parts_are_eighths() -> None:
@@ -83,6 +90,14 @@ def test_what_is_judged_is_neither_fitted_nor_chooses_the_rival() -> None:
     for one, other in zip(*(bench.rows(FIT) for bench in benches), strict=True):
         for column, same in zip(one, other, strict=True):
             np.testing.assert_array_equal(column, same)
+
+
+def test_rows_of_a_part_are_drawn_for_the_cache_of_the_whole_trace() -> None:
+    own = part(3000, 5)
+    capacity = capacity_pages(FIT.fit.capacities[0], own.pages.n_pages)
+    accesses = int(own.pages.request_start[1000])
+    assert 0 < accesses - 4 * capacity < FIT.fit.rows  # all whose next use is settled are drawn
+    assert len(rows_of_part(own, 0, 1000, FIT, 1).target) == accesses - 4 * capacity
 
 
 def test_too_little_to_judge_is_refused() -> None:
