@@ -62,7 +62,7 @@ from cachezoo.zoo.reuse.fit import Learned
 from cachezoo.zoo.reuse.judge import FLOOR, allowed
 from cachezoo.zoo.reuse.metrics import LRU
 from cachezoo.zoo.reuse.prepared import Prepared
-from cachezoo.zoo.reuse.retrained import outcomes
+from cachezoo.zoo.reuse.trained import serve_all
 from lab.carry_over.run import Settings, Source, fit_fold, rows_in_turns, rows_of, sources_of
 
 FILE = Path(".cache/change_guard.json")
@@ -162,7 +162,7 @@ def _served(part: Prepared, capacity: int, caches: Caches, settings: Settings) -
     """What every seed's cache of each variant does, uint8[m] each."""
     policy = policy_of(settings.model.model_dump(), fit.seeds_of(settings)[0])
     every = [one for forests in caches.values() for one in forests]
-    found = iter(outcomes(part, capacity, every, policy))
+    found = iter(run.run.outcome for run in serve_all(part, capacity, every, policy))
     return {name: list(islice(found, len(forests))) for name, forests in caches.items()}
 
 

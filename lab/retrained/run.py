@@ -20,7 +20,8 @@ from cachezoo.zoo.reuse.evaluate import Counted, streams_of, where_of
 from cachezoo.zoo.reuse.fit import Learned, learn
 from cachezoo.zoo.reuse.metrics import Where
 from cachezoo.zoo.reuse.prepared import Prepared, places
-from cachezoo.zoo.reuse.retrained import Trained, outcomes, rows_of_part
+from cachezoo.zoo.reuse.retrained import rows_of_part
+from cachezoo.zoo.reuse.trained import Trained, serve_all
 from lab.retrained.document import Retrained, RetrainedRow
 
 if TYPE_CHECKING:
@@ -67,12 +68,12 @@ def _row(
     source: Source, part: Prepared, fraction: float, forests: Sequence[Learned], model: Trained
 ) -> RetrainedRow:  # fmt: skip
     capacity = capacity_pages(fraction, part.pages.n_pages)
-    counted, runs = Counted.of(part.pages, capacity), outcomes(part, capacity, forests, model.policy)
+    counted, runs = Counted.of(part.pages, capacity), serve_all(part, capacity, forests, model.policy)
     return RetrainedRow(
         trace=source.key,
         where=source.where,
         capacity_fraction=fraction,
-        hit_ratios=[float(counted.judged(outcome).mean()) for outcome in runs],
+        hit_ratios=[float(counted.judged(run.run.outcome).mean()) for run in runs],
     )
 
 

@@ -10,7 +10,7 @@ from cachezoo.traces.pages import expand_pages
 from cachezoo.traces.store import write_trace
 from cachezoo.zoo.reuse import fit, judge
 from cachezoo.zoo.reuse.evaluate import Counted
-from cachezoo.zoo.reuse.retrained import Trained
+from cachezoo.zoo.reuse.trained import Trained
 from lab import goals
 from lab.retrained.document import Retrained, RetrainedRow, read_retrained, table
 from lab.retrained.run import Source, first_half, learned_with, measure_stream

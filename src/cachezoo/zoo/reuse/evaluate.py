@@ -27,8 +27,7 @@ from cachezoo.io import read_extent
 from cachezoo.jobs import spread
 from cachezoo.kernels.outcome import HIT
 from cachezoo.metrics.base import Judged
-from cachezoo.models.forest import Scorer
-from cachezoo.models.trained import TrainedModel, read_fitted, read_trained
+from cachezoo.models.trained import TrainedModel, read_trained
 from cachezoo.params import At, Picked
 from cachezoo.policies.accounting import Simulation, account
 from cachezoo.policies.evictions import EVICTIONS
@@ -45,15 +44,15 @@ from cachezoo.traces.pages import PageAccesses, capacity_pages, expand_pages
 from cachezoo.traces.store import read_trace
 from cachezoo.traces.table import Trace
 from cachezoo.zoo.page_case import PageCase, counted_hit_ratio
-from cachezoo.zoo.reuse.cache import Plan, plan_of
 from cachezoo.zoo.reuse.changes import Change, Hits, changes_of, shared_pages
-from cachezoo.zoo.reuse.fit import model_id
-from cachezoo.zoo.reuse.judge import FLOOR, allowed, base_policy, calibration_of, scorers_of
+from cachezoo.zoo.reuse.fit import Learned, model_id
+from cachezoo.zoo.reuse.judge import FLOOR, allowed
 from cachezoo.zoo.reuse.metrics import LRU, ReuseChange, ReuseJoined, ReuseMetrics, ReuseRow, ReuseTrace, Where
 from cachezoo.zoo.reuse.model import load_reuse
 from cachezoo.zoo.reuse.prepared import Prepared, places
 from cachezoo.zoo.reuse.serve import ReuseServing
 from cachezoo.zoo.reuse.settings import Pair
+from cachezoo.zoo.reuse.trained import Trained, serve_all
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
@@ -130,12 +129,11 @@ class Counted:
 
 @dataclass(frozen=True)
 class _Bench:
-    """The model's policy; its plans and forests by seed, the kept one first; and the rivals."""
+    """The model; its policy, and its forests by seed, the kept one first; and the rivals."""
 
     model: TrainedModel
-    policy: Mapping[str, Any]
-    plans: Sequence[Plan]
-    scorers: Sequence[Scorer]
+    policy: dict[str, Any]
+    forests: Sequence[Learned]
     tuned: Sequence[str]
 
     @property
@@ -150,8 +148,7 @@ class _Bench:
 
     def _runs(self, part: Prepared, capacity: int) -> list[Followed]:
         """What every seed's forest does."""
-        seen = part.look(capacity, self.policy)
-        return [seen.serve(score(seen.inputs), plan) for plan, score in zip(self.plans, self.scorers, strict=True)]
+        return serve_all(part, capacity, self.forests, self.policy)
 
     def row(self, part: Prepared, fraction: float) -> ReuseRow:
         """A stream at one capacity: every seed's forest, every way to run a classic, and what else learns."""
@@ -266,14 +263,10 @@ def where_of(entry: CorpusEntry) -> Where:
 
 
 def _bench(settings: Settings) -> _Bench:
-    name = model_id(settings.arch)
-    model, fitted = read_trained(paths.trained(name), "reuse"), read_fitted(paths.fitted(name), "reuse")
-    scorers, policies = scorers_of(paths.fitted(name), fitted), base_policy(fitted)
-    kept, weight = int(model.calibration["forest"]), float(model.calibration["weight"])
-    order = [kept, *(k for k in range(len(scorers)) if k != kept)]
-    plans = [plan_of(policies, calibration_of(fitted, k, weight)) for k in order]
-    forests, tuned = [scorers[k] for k in order], tuned_classics(settings.classics)
-    return _Bench(model, policies, plans, forests, tuned)
+    model, trained = read_trained(paths.trained(model_id(settings.arch)), "reuse"), Trained.read(settings.arch)
+    forests = trained.forests(settings.arch)
+    kept = forests.pop(int(model.calibration["forest"]))
+    return _Bench(model, trained.policy, [kept, *forests], tuned_classics(settings.classics))
 
 
 class Stream(NamedTuple):

@@ -36,7 +36,8 @@ from cachezoo.zoo.reuse import fit, judge
 from cachezoo.zoo.reuse.evaluate import Counted
 from cachezoo.zoo.reuse.fit import Learned
 from cachezoo.zoo.reuse.prepared import Prepared, places
-from cachezoo.zoo.reuse.retrained import Trained, outcomes, rows_of_part
+from cachezoo.zoo.reuse.retrained import rows_of_part
+from cachezoo.zoo.reuse.trained import Trained, serve_all
 
 if TYPE_CHECKING:
     from cachezoo.settings.params import Params
@@ -210,7 +211,8 @@ class Bench:
         choice = choose({name: [self.counted.first_half(served(name))] for name in names}, Goal.GAIN)
         assert choice is not None  # there are classics
         everyone = [*zoo, *(forest for forests in fits for forest in forests)]
-        hits = [self.counted.judged(one) for one in outcomes(self.trace, self.capacity, everyone, model.policy)]
+        runs = serve_all(self.trace, self.capacity, everyone, model.policy)
+        hits = [self.counted.judged(run.run.outcome) for run in runs]
         base, seeds = hits[: len(zoo)], len(zoo)
         rival = self.counted.judged(served(choice.chosen))
         rows = [Fitted(NOTHING, None, 0, _mean(base), None, _lead(base, [rival] * seeds))]

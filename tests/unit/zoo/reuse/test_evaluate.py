@@ -18,6 +18,7 @@ from cachezoo.zoo.registry import SYSTEMS
 from cachezoo.zoo.reuse import evaluate, judge
 from cachezoo.zoo.reuse.cache import plan_of
 from cachezoo.zoo.reuse.changes import Change, Hits, changes_of
+from cachezoo.zoo.reuse.fit import Learned, forest_file
 from cachezoo.zoo.reuse.model import load_reuse
 from cachezoo.zoo.reuse.prepared import Prepared
 from cachezoo.zoo.reuse.settings import Pair
@@ -34,10 +35,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def bench(folder: Path) -> evaluate._Bench:
     trained, fitted = load_reuse(folder / "model")[0], read_fitted(folder / "fitted", "reuse")
-    scorers, weight = judge.scorers_of(folder / "fitted", fitted), float(trained.calibration["weight"])
-    policy = judge.base_policy(fitted)
+    policy, weight = judge.base_policy(fitted), float(trained.calibration["weight"])
     plans = [plan_of(policy, judge.calibration_of(fitted, k, weight)) for k in range(2)]
-    return evaluate._Bench(trained, policy, plans, scorers, ["twoq(kin=0.5)"])
+    texts = [(folder / "fitted" / forest_file(k)).read_text() for k in range(2)]
+    forests = [Learned(text, plan) for text, plan in zip(texts, plans, strict=True)]
+    return evaluate._Bench(trained, policy, forests, ["twoq(kin=0.5)"])
 
 
 def test_what_counts_begins_with_a_full_cache_and_its_first_half_chooses(bench: evaluate._Bench) -> None:

@@ -11,7 +11,8 @@ from cachezoo.errors import TraceError
 from cachezoo.traces.pages import capacity_pages, expand_pages
 from cachezoo.zoo.reuse import fit
 from cachezoo.zoo.reuse.cache import policy_of
-from cachezoo.zoo.reuse.retrained import Trained, outcomes, rows_of_part
+from cachezoo.zoo.reuse.retrained import rows_of_part
+from cachezoo.zoo.reuse.trained import Trained, serve_all
 from cachezoo.zoo.reuse.tried import ALL, NOTHING, Bench, Fitted, Tried, parts_of, sentence, table
 from tests.reuse_data import FIT, JUDGE, MODEL, make_trace, part
 
@@ -69,7 +70,8 @@ def test_every_fit_is_judged_on_the_last_part_against_a_rival_chosen_before() ->
     assert [row.accesses for row in found.rows][-2:] == [starts[2800] - starts[1400], starts[2800]]
     assert found.accesses == starts[-1] - starts[2800]
     first, last = found.rows[0], found.rows[-1]
-    hits = [one[starts[2800] :] == 2 for one in outcomes(bench.trace, bench.capacity, own, TRAINED.policy)]
+    runs = serve_all(bench.trace, bench.capacity, own, TRAINED.policy)
+    hits = [run.run.outcome[starts[2800] :] == 2 for run in runs]
     assert last.hit_ratio == pytest.approx(np.mean(hits))
     assert found.rows[1].over_zoo == Mean(0.0, 0.0, np.inf)
     assert last.over_zoo is not None and last.over_zoo.value == pytest.approx(last.hit_ratio - first.hit_ratio)
