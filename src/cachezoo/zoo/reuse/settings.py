@@ -21,7 +21,7 @@ class Model(Strict):
         own_trees: of the forest of a trace's own past; 0 grows none.
         own_rows: drawn of that past each time it is grown.
         own_pace: rows by trees that an access grows of it, about; 0: one access grows all.
-        experts: classics and compositions that stand beside the forest.
+        experts: classics and compositions that may lead in place of the forest.
         half_life, lead, price, head_start: of the follower, as `cachezoo.policies.following` says; the forest's cache
             is its first expert.
     """
