@@ -47,9 +47,9 @@ def _whole(value: float) -> str:
 
 
 GOALS = (
-    Goal("gap closed from the best classic in hindsight, median", 0.2, "all",
+    Goal("gap closed from the best default in hindsight, median", 0.2, "all",
          lambda rows: _median([row.gap_closed for row in rows]), _percent),
-    Goal("gap closed from the best of all ways in hindsight, median", 0.1, "all",
+    Goal("gap closed from the best setting in hindsight, median", 0.1, "all",
          lambda rows: _median([row.gap_closed_of_all for row in rows]), _percent),
     Goal("lead away over the rival, mean, points", 2.5, "away",
          lambda rows: fmean(row.lead_points for row in rows), _points),

@@ -161,10 +161,10 @@ def wins_and_losses(facts: Facts) -> str:
     surely = [one.trace for one in promoted_savings(facts.run) if one.interval[0] > 0]
     won = (
         f"A promoted model surely hits more than the best classic in hindsight on {_listed(ahead)}; a promoted "
-        f"admission surely saves disk time on {_listed(surely)}."
+        f"admission with all inputs surely saves disk time on {_listed(surely)}."
     )
     lost = (
-        f"No such lead is shown on {_listed(behind)}; no promoted admission surely saves disk time on "
+        f"No such lead is shown on {_listed(behind)}; no such admission surely saves disk time on "
         f"{_listed([trace for trace in saved if trace not in surely])}."
     )
     return f"**Wins.** {won}\n\n**Losses.** {lost}\n"

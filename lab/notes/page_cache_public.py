@@ -102,7 +102,7 @@ def table(found: ReuseMetrics) -> Table:
         Column("ours", "misses saved against LRU"), *(Column(name) for name in evaluate.LEARNED), Column(OPTIMAL),
         Column("rival", "chosen on the first half", numeric=False),
         Column("lead", "over the rival, points, with its 90 % interval"),
-        Column("gap closed", "from the best classic in hindsight"),
+        Column("gap closed", "from the best default in hindsight"),
     ]  # fmt: skip
     rows = [_cells(name, trace, row) for name, trace in found.traces.items() for row in trace.rows]
     return Table("Misses saved against LRU, and the lead over the rival", columns, rows)

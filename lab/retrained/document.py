@@ -49,10 +49,10 @@ def table(found: Retrained, metrics: ReuseMetrics) -> Table:
         Column("cache", "of distinct pages"),
         Column("streams"),
         Column("lead", "as trained, over the rival: mean (lowest), points of hit ratio"),
-        Column("retrained", "the same"),
+        Column("lead, retrained", "the same"),
         Column("better", "streams with more hits than as trained"),
-        Column("gap closed", "as trained, from the best classic in hindsight: median"),
-        Column("retrained ", "the same"),
+        Column("gap closed", "as trained, from the best default in hindsight: median"),
+        Column("gap, retrained", "the same"),
     ]
     rows = []
     for where in PLACES:

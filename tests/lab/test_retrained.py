@@ -90,7 +90,7 @@ def test_goals_are_counted_over_the_streams_they_name() -> None:
     assert by_goal["lead away over the rival, worst, points"][at] == "\u22124.0 (missed)"
     assert by_goal["streams above the floor"][at] == "75\u00a0% (missed)"
     assert by_goal["misses saved against LRU, mean"][at].endswith("(met)")
-    assert by_goal["gap closed from the best classic in hindsight, median"][at] == "+5.0\u00a0% (missed)"
+    assert by_goal["gap closed from the best default in hindsight, median"][at] == "+5.0\u00a0% (missed)"
     changed = METRICS.model_copy(
         update={"changes": [reuse_joined("reuse.follow", "turns", [lead]) for lead in (0, -1)]}
     )

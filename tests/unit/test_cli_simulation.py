@@ -112,8 +112,8 @@ def test_compare_runs_what_is_asked_for_and_says_which_classics_the_gaps_are_to(
     assert {row["policy"] for row in every["rows"]} == {"fifo", "lru+next", OPTIMUM, *classics()}
     assert every["best_classic"] != "fifo"
     shown = run(*asked).stdout
-    assert "best classic of those shown: fifo" in shown and "100.0 %" in shown
-    assert f"best classic: {every['best_classic']}" in run(*asked, "--all-classics").stdout
+    assert "best classic with defaults, of those shown: fifo" in shown and "100.0 %" in shown
+    assert f"best classic with defaults: {every['best_classic']}" in run(*asked, "--all-classics").stdout
     none = values("compare", trace, "--policy", "lru+next")["runs"][0]
     assert none["best_classic"] is None and none["rows"][0]["gap_points"] is None
     assert "no classic is shown to state gaps to; see --all-classics" in run(

@@ -65,7 +65,7 @@ def compare(own: command.Asked, policies: Sequence[str], every: bool, sizes: Seq
     """As `cachezoo.compare`."""
     found = command.compared(own, policies, every or not policies, sizes)
     best = dict.fromkeys(run["best_classic"] for run in found.values["runs"] if run["best_classic"] is not None)
-    says = [f"best classic: {', '.join(best)}"] if best else []
+    says = [f"best classic with defaults: {', '.join(best)}"] if best else []
     return _result(f"{len(found.rows) // len(sizes)} caches on {own.name}", found, own.name, says)
 
 

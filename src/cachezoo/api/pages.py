@@ -265,7 +265,7 @@ def compare(
     runs, shown = found.runs, found.rows
     name = bench.runs.meta.trace_id
     best = dict.fromkeys(run["best_classic"] for run in runs if run["best_classic"] is not None)
-    says = [f"best classic: {', '.join(best)}"] if best else []
+    says = [f"best classic with defaults: {', '.join(best)}"] if best else []
     says += [*(calibration_words(name, outside[name]) for name in sorted(outside)), *turns_words(caches)]
     values = {"trace_id": name, "runs": runs, **turns_values(caches)}
     title = f"{len(names) + len(deciding)} caches on {name}"

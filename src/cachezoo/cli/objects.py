@@ -227,12 +227,13 @@ def compare(
     if hand_out(found.values, as_json, files, found.rows):
         return
     for run, size in zip(found.values["runs"], found.capacities, strict=True):
-        best = f"best classic{'' if every else ' of those shown'}: {run['best_classic'] or 'none is shown'}"
+        best = run["best_classic"] or "none is shown"
+        named = f"best classic with defaults{'' if every else ', of those shown'}: {best}"
         most = percent(run["bounds"]["hit_ratio_upper"], 2)
         table = [{**row, "gap_closed": percent(row["gap_closed"])} for row in _shown(bench, run["rows"])]
         columns = ["policy", RATIOS[0], "gap_points", "gap_closed", RATIOS[1], *_there(run["rows"])]
         title = f"{asked.name}: {bench.shown(size)}, {counted(run['rows'], bench)}"
-        print_rows(table, title, f"{best} · no cache of this size hits more than {most}", columns)
+        print_rows(table, title, f"{named} · no cache of this size hits more than {most}", columns)
 
 
 def curve(

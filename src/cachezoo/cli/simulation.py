@@ -355,7 +355,7 @@ def _compared(
     """The table of a comparison at one capacity; `outside` has the sizes that models were calibrated for, if others."""
     from cachezoo.questions.page.bundle import calibration_words
 
-    best = f"best classic{'' if every else ' of those shown'}: {run['best_classic']}"
+    best = f"best classic with defaults{'' if every else ', of those shown'}: {run['best_classic']}"
     if run["best_classic"] is None:
         best = "no classic is shown to state gaps to; see --all-classics"
     columns = [

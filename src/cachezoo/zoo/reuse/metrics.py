@@ -28,7 +28,6 @@ LRU = "lru"
 NAMES: Mapping[Where, str] = {"home": "home", "set-up": "setup", "program": "program"}  # in names of figures
 
 
-RIVAL = "Its rival is the way to run a classic that was best on a stream's first half."
 
 
 class ReuseRow(Document):
@@ -174,6 +173,7 @@ class Group:
 
 
 CHOSEN = "the classic and setting chosen on each stream's first half"
+RIVAL = f"Its rival is {CHOSEN}."
 DEFAULTS, SETTINGS, OPTIMAL = "the best default in hindsight", "the best setting in hindsight", "the optimum"
 """What stands for several policies in `Reduction.name`."""
 
@@ -334,7 +334,7 @@ def headline_text(metrics: ReuseMetrics) -> str:
     return (
         f"Over {_streams(len(rows))}, captures of programs under benchmark loads, with a cache of "
         f"{percent(fraction, 0)} of their pages, {rows[0].policy} misses {percent(own.mean)} less than LRU in the mean "
-        f"({percent(own.worst)} at worst), least of all on {own.first}. "
+        f"({percent(own.worst)} at worst), fewest misses on {own.first}. "
         f"{'Second' if rival.mean < own.mean else 'Ahead of it'} is {rival.name}: {percent(rival.mean)} "
         f"({percent(rival.worst)} at worst). The optimum misses {percent(found[OPTIMAL].mean)} less."
     )
