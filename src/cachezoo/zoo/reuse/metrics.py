@@ -28,8 +28,6 @@ LRU = "lru"
 NAMES: Mapping[Where, str] = {"home": "home", "set-up": "setup", "program": "program"}  # in names of figures
 
 
-
-
 class ReuseRow(Document):
     """A test stream at one capacity. It counts from a full cache: its first half chooses, its second half judges."""
 
