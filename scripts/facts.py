@@ -272,7 +272,7 @@ def counts(facts: Facts) -> str:
         f"{len(facts.reuse.traces)} test streams of page caches",
         f"{len(FORMATS)} formats of traces",
         f"{sum(1 for _ in _commands(typer.main.get_command(cli.app)))} commands",
-        f"{len({mutant for own in MUTANTS.values() for mutant in own})} wrong runtimes",
+        f"{len({mutant for own in MUTANTS.values() for mutant in own})} deliberately wrong runtimes that tests must catch",
     )
     return f"There are {words(said)}.\n"
 
