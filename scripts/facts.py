@@ -266,13 +266,14 @@ def papers(_: Facts) -> str:
 def counts(facts: Facts) -> str:
     """How much there is of everything that is counted."""
     ways = max((group.rivals for group in facts.reuse.groups()), default=0)
+    wrong = len({mutant for own in MUTANTS.values() for mutant in own})
     said = (
         f"{len(classics())} classics, which are run in {ways} ways",
         f"{len(facts.run.bundles())} models, of which {sum(one.promoted for one in facts.run.bundles())} are promoted",
         f"{len(facts.reuse.traces)} test streams of page caches",
         f"{len(FORMATS)} formats of traces",
         f"{sum(1 for _ in _commands(typer.main.get_command(cli.app)))} commands",
-        f"{len({mutant for own in MUTANTS.values() for mutant in own})} deliberately wrong runtimes that tests must catch",
+        f"{wrong} deliberately wrong runtimes that tests must catch",
     )
     return f"There are {words(said)}.\n"
 
