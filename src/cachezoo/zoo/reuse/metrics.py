@@ -332,7 +332,7 @@ def headline_text(metrics: ReuseMetrics) -> str:
     return (
         f"Over {_streams(len(rows))}, captures of programs under benchmark loads, with a cache of "
         f"{percent(fraction, 0)} of their pages, {rows[0].policy} misses {percent(own.mean)} less than LRU in the mean "
-        f"({percent(own.worst)} at worst), fewest misses on {own.first}. "
+        f"({percent(own.worst)} at worst), and less than all others on {own.first}. "
         f"{'Second' if rival.mean < own.mean else 'Ahead of it'} is {rival.name}: {percent(rival.mean)} "
         f"({percent(rival.worst)} at worst). The optimum misses {percent(found[OPTIMAL].mean)} less."
     )
