@@ -93,11 +93,11 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "trace-report": Example(f"cachezoo trace report {TRACES}/database_mariadb.parquet", 11),
     "tiers": Example(
-        f"cachezoo recommend --only tiers {TRACES}/database_mariadb.parquet --ram 16MiB --ssd 256MiB -o tiers.png", 20
+        f"cachezoo recommend --only tiers {TRACES}/database_mariadb.parquet --ram 16MiB --ssd 256MiB -o tiers.png", 21
     ),
     "wear": Example(
         f"cachezoo recommend --only wear {TRACES}/ledger.parquet --streams 1,16 "
-        "--placement legacy,equal,autostream,lifetime,oracle -o wear.png", 11
+        "--placement legacy,equal,autostream,lifetime,oracle -o wear.png", 12
     ),
     "virtual": Example(
         f"cachezoo compare {TRACES}/database_test.parquet --policy vrm --policy 'vrm(cost=1)' --policy lru "

@@ -44,8 +44,8 @@ VALUES: dict[str, Values] = {
 KEPT = 4  # 3L-Cache uses one in so many marked pages once it has a forest
 REVIEWED = 10**6  # accesses between reviews of its window
 LEARN_EVERY = 1024  # a release may train at any access
-REST = """What is left of 3L-Cache is the spread of its trainings over seeds. What is left of LRB is more than that: the
-release marks a page any number of times, LRB-like once until its next access, so that it sees fewer long waits."""
+REST = """What is left of 3L-Cache is the spread of its trainings over seeds. The release of LRB ran once or twice for
+each cell, which says little of its spread; where it ran twice, what is left is more than the spread of two runs."""
 
 
 def thin(learner: Learner, seen: int) -> None:

@@ -85,7 +85,9 @@ def test_the_first_line_the_table_and_the_json_compare_with_one_row(trace):
     base = min(row["ram_alone_amat_us"] for row in found["rows"])
     first, *table = run(*TIERS, trace, *words).stdout.splitlines()
     best = found["rows"][0]
-    assert f" in RAM alone ({ordinary(latency(base))}) {best['hierarchy']} saves " in first
+    name = best["hierarchy"]
+    assert " | " in name
+    assert f' in RAM alone ({ordinary(latency(base))}) "{name}" saves ' in first
     assert f"saves {ordinary(percent(best['amat_saved']))} [" in first
     for row in found["rows"]:
         if row["response"]["amat_us"] == base:
@@ -104,10 +106,12 @@ def test_the_lead_has_an_interval_over_blocks_of_time(trace):
         1 - found["rows"][0]["response"]["amat_us"] / rows["lru"]["response"]["amat_us"]
     )
     apart = run(*TIERS, trace, "--hierarchy", "lru | lru,lru", "--ram", "3%", "--ssd", "30%").stdout.splitlines()[0]
-    assert re.search(r"lru \| lru is fastest: .* against lru, the next .* saves [0-9.]+ % \[[0-9.]+, [0-9.]+\]", apart)
+    assert re.search(
+        r'^"lru \| lru" is fastest: .* against lru, the next .* saves [0-9.]+ % \[[0-9.]+, [0-9.]+\]', apart
+    )
     done = run(*TIERS, trace, "--hierarchy", "lru | lru,fifo | lru", "--ram", "1p", "--ssd", "30%")
     near = done.stdout.splitlines()[0]
-    assert near.startswith("No one is surely fastest: with ") and "| lru takes up to " in near
+    assert near.startswith("No one is surely fastest: with ") and '| lru" takes up to ' in near
 
 
 def test_a_short_trace_says_that_nothing_is_sure(tmp_path):

@@ -31,8 +31,9 @@ ADMISSION = "admission.database.lgbm"
 # What the document calls them, and what stands for it here.
 NAMES = {"admission.web.lgbm": ADMISSION, "/etc/cachezoo/key.pub": "key/key.pub"}
 ON_DEVICES = (
-    "sudo .venv/bin/cachezoo trace capture", "sudo cachezoo", "cachezoo serve", ".venv/bin/cachezoo serve", "systemctl",
-    "make", "sudo make", "apt", "dnf", "dpkg", "nbdkit", "nbd-client", "mount",
+    "sudo .venv/bin/cachezoo trace capture", "sudo .venv/bin/cachezoo serve", "sudo cachezoo", "cachezoo serve",
+    ".venv/bin/cachezoo serve", "systemctl",
+    "make", "sudo make", "apt", "dnf", "dpkg", "nbdkit", "nbd-client", "mount", "sudo mount", "sudo umount",
     "echo 1 > /sys/block", "lvconvert", "casadm", "zpool",
 )  # fmt: skip
 

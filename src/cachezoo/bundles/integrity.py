@@ -19,6 +19,7 @@ from cachezoo.bundles import protocol
 from cachezoo.bundles.protocol import ACTS, FILE_NAME, MANIFEST, MAX_MANIFEST_BYTES, REFUSED, SEAL, one_line
 from cachezoo.bundles.schema import MANIFEST_SCHEMA, MODEL_SCHEMA, check_document
 from cachezoo.errors import BundleError
+from cachezoo.paths import BUNDLES
 from cachezoo.serving.strict_json import read_json
 from cachezoo.zoo.registry import bundling_of
 
@@ -80,7 +81,9 @@ def _folder(path: Path) -> tuple[dict[str, int], Read]:
 def _archive(path: Path) -> tuple[dict[str, int], Read]:
     """The same of a .zip, which is read at once."""
     if not path.exists():
-        raise _refuse(str(path), "no such bundle", "give a bundle's folder or .zip")
+        own = (Path.cwd() / path).is_relative_to(Path.cwd() / BUNDLES)
+        made = f"make repro makes those of {BUNDLES}, or " if own else ""
+        raise _refuse(str(path), "no such bundle", f"{made}give a bundle's folder or .zip")
     size = path.stat().st_size
     _check_bytes(size, str(path))
     files = read_archive(_read_regular(path, size, path.name), str(path))

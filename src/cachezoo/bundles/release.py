@@ -29,6 +29,10 @@ cachezoo models zoo                  # this list, and which bundle runs: the cha
 baseline on validation, with the interval of the difference above 0. *Headline*: its figure on the test traces of the
 programs that it learned from, as in MLflow ([tracking](tracking.md)). Equal models give equal archives, byte for byte.
 
+A *seat* of zoo.json is what one bundle is run as: the page cache of a category, such as `page/web`, or of all,
+`page/all`, or the admission of a flash cache, such as `flash/web`. Its *champion* is the bundle that runs. A promoted
+model takes an empty seat; where the champion of all runs until then, it must also gain over that.
+
 | model | version | what it does | profile | archive, KiB | promoted | headline | model digest |
 |---|---|---|---|---|---|---|---|
 """

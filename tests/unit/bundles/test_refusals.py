@@ -1,6 +1,7 @@
 """Damage that the current PROTOCOL refuses, each with one clear line; that of a single file is in tests/refused.py."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -37,7 +38,15 @@ def test_missing_and_extra_files(copy: Path) -> None:
     refused(copy, SEAL)
     (copy / MANIFEST).unlink()
     refused(copy, rf"holds no {MANIFEST}")
-    refused(copy / "nowhere", "no such bundle")
+    refused(copy / "nowhere", "no such bundle; give a bundle's folder or .zip")
+
+
+def test_of_a_bundle_that_the_pipeline_makes_it_is_said_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    how = "no such bundle; make repro makes those of models/bundles, or give a bundle's folder or .zip"
+    for path in (Path("models/bundles/reuse.follow"), tmp_path / "models/bundles/reuse.follow-0.1.0.zip"):
+        refused(path, f"^{re.escape(str(path))}: {how}$")
+    refused(Path("models/reuse.follow"), "^models/reuse.follow: no such bundle; give a bundle's folder or .zip$")
 
 
 def test_every_required_file_must_be_listed(copy: Path) -> None:

@@ -161,13 +161,19 @@ def runs(hierarchy: Hierarchy, ssd_pages: int) -> str:
             f"Simulation only: cachezoo cannot run {policy_name(hierarchy.ram)} in RAM; use a page cache that has it."
         )
     return (
-        f"Simulation only: cachezoo cannot run {hierarchy}. For what bcache, dm-cache, Open CAS or ZFS make of these "
-        "sizes, with commands, give --for NAME."
+        f"Simulation only: cachezoo cannot run {quoted(hierarchy)}. For what bcache, dm-cache, Open CAS or ZFS make of "
+        "these sizes, with commands, give --for NAME."
     )
 
 
 def _title(row: Scored) -> str:
-    return "the disk alone" if row.point == NOTHING else str(row.point.hierarchy)
+    return "the disk alone" if row.point == NOTHING else quoted(row.point.hierarchy)
+
+
+def quoted(hierarchy: Hierarchy) -> str:
+    """A hierarchy in a sentence: between quotes where its text has blanks, and so could be read as part of it."""
+    name = str(hierarchy)
+    return f'"{name}"' if " " in name else name
 
 
 def caption(found: Comparison, device: str) -> str:
@@ -250,7 +256,8 @@ def does(offer: Offer) -> str:
     """What it does: who serves, and how fast."""
     tiered = offer.scored.tiered
     ssd = f" and the SSD {share(tiered.shr)}" if offer.point.ssd_pages else ""
-    return f"RAM serves {share(tiered.rhr)} of page reads{ssd}, and one takes {latency(tiered.amat_us)} on average"
+    takes = f"a page read takes {latency(tiered.amat_us)} on average"
+    return f"RAM serves {share(tiered.rhr)} of page reads{ssd}; {takes}"
 
 
 def headline(found: Advice) -> str:
@@ -270,11 +277,11 @@ def headline(found: Advice) -> str:
         best = f"what the half that chose would buy, {built(found, chosen)}, for {money(chosen.month)} a month, "
         if chosen.nothing:
             best = "nothing that can be bought for that makes page reads faster on the half that chose"
-            return f"Buy nothing: {best}. One takes {alone}."
+            return f"Buy nothing: {best}. A page read takes {alone}."
         saved = _saves(chosen.over(found.nothing))
         return f"Buy nothing: {best}{saved}, against the {alone} that a page read takes without a cache."
     costs = f"{money(own.month)} a month ({money(own.bought.usd)} to buy)"
-    tail = f"{does(own)}, waits included, {alone} without a cache"
+    tail = f"{does(own)}, waits included, instead of {alone} without a cache"
     if found.why == "unreachable":
         aim = f"{options.ms:g} ms" if options.ms is not None else f"{share(options.hit or 0)} of reads"
         return f"{aim} cannot be reached on these devices. Nearest comes {built(found, own)}, for {costs}: {tail}."

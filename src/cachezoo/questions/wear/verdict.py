@@ -73,18 +73,11 @@ def _advised(one: Advice) -> dict[str, Any]:
 
 def answer(table: WearTable) -> str:
     """Whether it pays to use streams, in a sentence or more."""
-    words = {one.victim: _word(one) for one in table.advice}
-    several, same = len(words) > 1, len(set(words.values())) == 1
     first, *others = table.advice
-    if same:
-        speaks = several and first.chosen is not None
-        begin = words[first.victim] + (f" under {' and under '.join(words)} victims" if speaks else "")
-    else:
-        pairs = [f"{word if k == 0 else word.lower()} under {name}" for k, (name, word) in enumerate(words.items())]
-        begin = f"It depends on the drive's garbage collection: {', '.join(pairs)} victims"
+    under = f" and with {first.victim}" if others else ""
     text = (
-        f"{begin}: at {percent(table.main, 0)} over-provisioning the drive without streams writes "
-        f"{number(first.legacy.waf, 2)} flash pages for each page of the host"
+        f"Do streams pay? {_begin(table)}: at {percent(table.main, 0)} over-provisioning{under} the drive without "
+        f"streams writes {number(first.legacy.waf, 2)} flash pages for each page of the host"
     )
     times = f"times that it can be written in full, at {table.endured:,} erases a block"
     lasts = f"{number(first.legacy.drive_writes)} drive writes ({times})"
@@ -93,9 +86,7 @@ def answer(table: WearTable) -> str:
         speaks and first.chosen is not None
     ) else f", and lasts {lasts}."  # fmt: skip
     for one in others:
-        text += (
-            f" With {one.victim} victims, which the drive chooses and no host, it writes {number(one.legacy.waf, 2)}"
-        )
+        text += f" With {one.victim} it writes {number(one.legacy.waf, 2)} without streams"
         text += _with(one) if one.chosen is not None and one.legacy.waf >= LEAST_WAF else "."
     if not speaks or table.host_pages < SHORT * table.footprint:
         text += f" {_wrote(table)}"
@@ -107,6 +98,17 @@ def _runs(table: WearTable) -> str:
     speaks = [one.chosen for one in table.advice if one.chosen is not None and one.legacy.waf >= LEAST_WAF]
     spoken = [row.placement.partition(":")[0] for row in speaks]
     return "".join(f" {RUNS[name]}" for name in dict.fromkeys(spoken) if name in RUNS)
+
+
+def _begin(table: WearTable) -> str:
+    """The answer in a few words; where several rules for what is erased were tried, with what it is under each."""
+    said, first = {one.victim: _word(one) for one in table.advice}, table.advice[0]
+    if len(set(said.values())) > 1:
+        each = "; ".join(f"{victim}: {word[0].lower()}{word[1:]}" for victim, word in said.items())
+        return f"It depends on the rule by which the drive chooses the block to erase ({each})"
+    if len(said) == 1 or first.chosen is None:
+        return said[first.victim]
+    return f"{said[first.victim]}, under each rule by which the drive chose the block to erase ({', '.join(said)})"
 
 
 def _word(one: Advice) -> str:
@@ -154,7 +156,7 @@ def _bounds(table: WearTable) -> str:
     for one in table.advice:
         own = [row for row in table.rows if (row.over_provisioning, row.victim) == (table.main, one.victim)]
         by_drive = min((row for row in own if row.placement in BY_DRIVE), key=lambda row: row.waf, default=None)
-        under = f" with {one.victim} victims" if one != table.advice[0] else ""
+        under = f" with {one.victim}" if one != table.advice[0] else ""
         if one.legacy.waf < LEAST_WAF:
             continue
         if by_drive is not None and by_drive.waf < (one.chosen or one.legacy).waf:

@@ -20,7 +20,7 @@ from cachezoo.questions.tiers.options import SizeOptions
 from cachezoo.questions.tiers.purchase import Rating, Terms
 from cachezoo.questions.tiers.sentences import headline, lines, runs
 from cachezoo.settings.prices import BUILT_IN
-from cachezoo.show.formats import ordinary
+from cachezoo.show.formats import latency, ordinary
 from tests.tiers_data import PAGE, byte_trace, skewed
 
 LRU, PAIR = parse_hierarchy("lru"), parse_hierarchy("lru | lru")
@@ -98,6 +98,8 @@ def test_where_page_reads_are_hardly_waited_for_nothing_is_bought():
     waiting = advice(trace, ms=1.0)
     holds(waiting)
     assert waiting.why == "reached" and not waiting.answer.nothing and waiting.answer.amat_us <= 1000
+    takes = ordinary(latency(waiting.answer.amat_us))
+    assert f"; a page read takes {takes} on average, waits included, instead of " in ordinary(headline(waiting))
 
 
 def test_an_aim_that_the_disk_alone_reaches_needs_nothing():
@@ -232,6 +234,7 @@ def test_what_takes_no_time_that_is_known_is_on_no_front():
 def test_what_no_runtime_has_is_called_simulation_only():
     assert runs(parse_hierarchy("l2arc"), 10) == "ZFS runs it, with the commands of --for zfs."
     assert all(runs(own, pages).startswith("Simulation only: cachezoo cannot run ") for own in FEW for pages in (0, 10))
+    assert 'cannot run "lru | lru". ' in runs(parse_hierarchy("lru | lru"), 10)
 
 
 def test_the_answer_is_compared_with_what_was_chosen_and_not_with_each_other(monkeypatch):

@@ -43,17 +43,18 @@ def test_a_saving_that_chance_moves_as_far_is_none():
         won = replace(greedy.chosen, fewer=saved, verdict=Verdict.BETTER)
         return ordinary(answer(replace(table, advice=(replace(greedy, chosen=won, noise=noise),))))
 
-    assert said(0.1, 0.05).startswith("Yes: at 25 %")
-    assert said(0.1, 0.1).startswith("No, chance moves as much: at 25 %")
+    assert said(0.1, 0.05).startswith("Do streams pay? Yes: at 25 % over-provisioning the drive without streams")
+    assert said(0.1, 0.1).startswith("Do streams pay? No, chance moves as much: at 25 %")
     assert "chance among equal blocks moves it by 10.0 %" in said(0.1, 0.1)
     # Under two victims that differ, both are named.
     won = replace(greedy, chosen=replace(greedy.chosen, fewer=0.1, verdict=Verdict.BETTER), noise=0.01)
     lost = replace(by_age, chosen=replace(by_age.chosen, fewer=-0.1, verdict=Verdict.WORSE), noise=0.01)
     text = ordinary(answer(replace(table, advice=(won, lost))))
     assert text.startswith(
-        "It depends on the drive's garbage collection: Yes under greedy, no under cost-benefit victims"
+        "Do streams pay? It depends on the rule by which the drive chooses the block to erase (greedy: yes; "
+        "cost-benefit: no): at 25 % over-provisioning and with greedy the drive without streams writes "
     )
-    assert f"which the drive chooses and no host, it writes {by_age.legacy.waf:.2f}" in text
+    assert f" With cost-benefit it writes {by_age.legacy.waf:.2f} without streams, and with " in text
 
 
 @pytest.mark.parametrize("page_bytes", [4096, 8192])
