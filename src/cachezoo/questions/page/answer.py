@@ -206,7 +206,7 @@ def buying(found: Recommendation) -> str:
         return "Nothing for speed: by the model the disk alone is faster."
     yours = f"({BUILT_IN.dated[:4]} prices; yours: --only ram-ssd)"
     aside = "" if own.clock else ", wear aside"
-    there = "The cache above is for an SSD that you already have."
+    there = "The cache above is for an SSD that you have."
     if own.what == "all in RAM":
         pays = "No SSD bears these writes for less"
         if own.pays_bytes:

@@ -157,10 +157,11 @@ def sureness(found: Advice) -> Sequence[str]:
     """The leads behind the answer."""
     lines, usual = [], found.default
     for row in found.tried:
-        best = "Best found" if row is found.found else "Best of the modes with their defaults"
+        best = f"Best of the modes with their defaults on the first half: {row.mode}"
+        if row is found.found:
+            best = f"Best found on the first half: {_named(found, row)}"
         lead = found.over_default(row)
-        line = f"{best} on the first half: {_named(found, row)}. On the second half it "
-        line += f"{_saves(lead, _named(found, usual))}."
+        line = f"{best}. On the second half it {_saves(lead, _named(found, usual))}."
         lines.append(line if row is found.advised else line + _not_taken(lead))
     if lines and found.answer is Answer.DEFAULTS:
         lines.append("So the defaults stay.")

@@ -183,7 +183,12 @@ def test_where_a_cache_makes_requests_slower_nothing_is_to_be_run():
 
 def test_what_to_run_is_for_an_ssd_that_is_there_where_ram_is_to_be_bought():
     found = asked(zipf(40_000, 8000))
-    assert found.bought.what != "SSD" and "for an SSD that you already have" in answer.buying(found)
+    assert found.bought.what != "SSD" and "for an SSD that you have" in answer.buying(found)
+    begins = {"RAM": "RAM of this size, no SSD: sold as ", "all in RAM": "RAM for all of it, no SSD: "}
+    for own in (found.bought, buy(2**28, 2**26, 1e16), buy(2**28, 2**26, 1e9)):
+        said = answer.buying(dataclasses.replace(found, bought=own))
+        assert said.startswith(begins.get(own.what, ("An SSD of ", f"{own.ssd.ssd.count:,} SSDs of ")))
+        assert ("no SSD" in said) == ("for an SSD that you have." in said) == (own.what != "SSD")
 
 
 def test_a_useless_cache_has_no_more_than_four_lines():

@@ -180,7 +180,7 @@ def test_where_no_setting_pays_a_mode_with_its_defaults_may():
     assert [row[""] for row in cells(kept)].count(">") == 1
     first, second, *_ = sureness(kept)
     assert first.endswith("It is not taken: it saves nothing.")
-    assert second.startswith("Best of the modes with their defaults on the first half: mode w")
+    assert second.startswith("Best of the modes with their defaults on the first half: w")
     assert "not taken" not in second and not any("defaults stay" in line for line in sureness(kept))
     neither = replace(kept, plain=replace(kept.plain, ran=found.default.ran))
     assert neither.answer is Answer.NOTHING  # as the defaults do not pay either
