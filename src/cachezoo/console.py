@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
 PLAIN_INTERVAL_S = 10.0
-TOLD_SHARE, TOLD_S = 0.1, 60.0
-"""Of the work and of time: before both no time to go is said, as first steps compile and read what others reuse."""
+TOLD_SHARE, LONG_TOLD_SHARE, LONG_S = 0.1, 0.05, 60.0
+"""Of the work, before which no time to go is said, as first steps compile and read what others reuse; of work that has
+taken this long, the lesser share."""
 WIDTH = 160  # characters of a table that nothing limits
 
 
@@ -149,7 +150,8 @@ def progress(title: str, total: float, eta: bool = True) -> Iterator[Advance]:
         now = time.monotonic()
         if now - last >= PLAIN_INTERVAL_S and done > 0:
             last = now
-            told = eta and (done >= TOLD_SHARE * total or now - start >= TOLD_S)
+            least = LONG_TOLD_SHARE if now - start >= LONG_S else TOLD_SHARE
+            told = eta and done >= least * total
             rest = f", {(now - start) * (total - done) / done:.0f} s to go" if told else ""
             noted = f"{'; ' if told else ', '}{note}" if note else ""
             err().print(f"{title}: {100 * done / total:.0f} %{rest}{noted}", markup=False, soft_wrap=True)

@@ -48,7 +48,7 @@ def test_the_answer_comes_first_then_the_table_then_the_commands(trace, name):
         assert any("/dev/sdb" in line for line in after)
         assert any("/dev/nvme0n1" in line for line in after)
     table = next(k for k, line in enumerate(said) if "before a disk" in line and k > 0)
-    assert any(line.startswith(("Against no cache it ", "Against no SSD it ")) for line in said[table:])
+    assert any(line.startswith(("Against no cache mode ", "Against no SSD mode ")) for line in said[table:])
 
 
 def test_where_no_cache_pays_it_says_so_and_prints_no_command(fresh):
@@ -98,10 +98,10 @@ def test_help_names_the_systems_and_their_options():
 
 def documented():
     """The table of docs/deploy.md, as the registry has it."""
-    rows = ["| `--for` | what runs it | modes, its own first | settings, as they come |", "|---|---|---|---|"]
+    rows = ["| `--for` | what runs it | modes, the default first | settings, as they come |", "|---|---|---|---|"]
     for name, target in TARGETS.items():
         modes = ", ".join(f"`{mode.id}`" for mode in target.modes if mode.writes != "none")
-        knobs = ", ".join(f"`{knob.name}` {knob.default}" for knob in target.knobs)
+        knobs = ", ".join(f"`{knob.name}` {knob.default} {knob.unit}".rstrip() for knob in target.knobs)
         rows.append(f"| `{name}` | {target.runs} | {modes} | {knobs} |")
     return "\n".join(rows)
 

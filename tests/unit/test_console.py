@@ -36,8 +36,8 @@ def test_no_time_to_go_is_told_from_a_first_step_that_may_be_the_slowest(lines):
     assert lines((11, 1), (22, 50)) == ["work: 1 %", "work: 50 %, 22 s to go"]
 
 
-def test_long_work_tells_a_time_to_go_before_a_tenth_is_done(lines):
-    assert lines((61, 5)) == ["work: 5 %, 1159 s to go"]
+def test_long_work_tells_a_time_to_go_before_a_tenth_is_done_but_not_from_its_first_steps(lines):
+    assert lines((61, 1), (72, 4), (83, 5)) == ["work: 1 %", "work: 4 %", "work: 5 %, 1577 s to go"]
 
 
 def test_a_note_follows_the_share_or_the_time_to_go(lines):

@@ -40,7 +40,7 @@ def targets(
 ) -> None:
     """Configure bcache, dm-cache, Open CAS, ZFS or nbdkit for a trace.
 
-    It prints commands, if they beat the system's defaults and the disk alone.
+    It prints commands if a cache saves time; defaults stay unless a change surely saves more.
     """
     from cachezoo.console import out, progress
     from cachezoo.devices.built_in import DEFAULT
@@ -71,8 +71,9 @@ def targets(
     out().print(sentences.answer(found), style="bold", soft_wrap=True, markup=False)
     rows = sentences.cells(found)
     title = f"{trace.name}: {options.target.title} before a disk"
+    print_lines(sentences.times(found))
     print_rows(rows, title, sentences.caption(found, Path(device).stem if device else DEFAULT), sentences.COLUMNS,
-               tuple(sentences.COLUMNS))  # fmt: skip
+               tuple(sentences.COLUMNS), sentences.MEANINGS)  # fmt: skip
     print_lines(*sentences.sureness(found), *filter(None, [sentences.risk(found)]))
     lines = commands(found)
     print_lines(*sentences.before_commands(found))

@@ -71,7 +71,10 @@ def value_text(value: object, column: str = "") -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 1]}…"
 
 
-def print_rows(rows: Sequence[Row], title: str, below: str, columns: Sequence[str], ids: Sequence[str] = ()) -> None:
+def print_rows(
+    rows: Sequence[Row], title: str, below: str, columns: Sequence[str], ids: Sequence[str] = (),
+    meanings: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
     """Print the columns that there is room for: whole ones are left out, and named; no cell is cut.
 
     Args:
@@ -80,6 +83,7 @@ def print_rows(rows: Sequence[Row], title: str, below: str, columns: Sequence[st
         below: below it; may be empty.
         columns: in their order; the last ones are left out first.
         ids: those columns whose titles are shown as they are; others are in words.
+        meanings: of columns, said below the table if they are shown.
     """
     from textwrap import fill
 
@@ -90,6 +94,7 @@ def print_rows(rows: Sequence[Row], title: str, below: str, columns: Sequence[st
     shown, width = list(columns), out().width
     while len(shown) > LEAST_COLUMNS and sum(map(least.__getitem__, shown)) >= width:
         shown.pop()
+    below = "; ".join(filter(None, [below, *(text for name, text in (meanings or {}).items() if name in shown)]))
     if len(shown) < len(columns):
         left_out = f"no room for {', '.join(heads[column] for column in columns[len(shown) :])}; see --json"
         below = f"{below} · {left_out}" if below else left_out

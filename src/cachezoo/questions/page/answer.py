@@ -206,15 +206,16 @@ def buying(found: Recommendation) -> str:
         return "Nothing for speed: by the model the disk alone is faster."
     yours = f"({BUILT_IN.dated[:4]} prices; yours: --only ram-ssd)"
     aside = "" if own.clock else ", wear aside"
-    there = "The commands are for an SSD that you already have."
+    there = "The cache above is for an SSD that you have."
     if own.what == "all in RAM":
         pays = "No SSD bears these writes for less"
         if own.pays_bytes:
             pays = f"Above {_about(own.pays_bytes)} touched, an SSD is cheaper{aside}"
         size = human(found.bench.n_pages * PAGE_BYTES)
-        return f"All of it in RAM: {size}, {_modules(own.all_ram)}. {pays} {yours}. {there}"
+        return f"RAM for all of it, no SSD: {size}, {_modules(own.all_ram)}. {there} {pays} {yours}."
     if own.what == "RAM":
-        return f"RAM, {_modules(own.ram)}; an SSD that bears these writes costs more {yours}. {there}"
+        dear = f"an SSD that bears these writes costs more {yours}"
+        return f"RAM of this size, no SSD: {_modules(own.ram)}; {dear}. {there}"
     drives = own.ssd.ssd
     assert drives is not None
     many = f"{drives.count:,} SSDs" if drives.count > 1 else "An SSD"
@@ -253,10 +254,10 @@ def _wear(found: Recommendation) -> str:
         return "None: nothing is written to the SSD."
     endured = found.options.endurance_tb
     lasts = lifetime(endured * TERABYTE / written / DAYS_A_YEAR)
-    text = f"{lasts[0].upper()}{lasts[1:]} at {human(written)} a day, of {endured:,.0f} TB that it endures."
+    text = f"Lasts {lasts}: {human(written)} written a day, rated for {endured:,.0f} TB."
     if (other := found.admitted) is not None:
         cost = points(100 * (other.ran.hit_ratio - own.hit_ratio))
-        text += f" With --policy {other.ran.policy} {lifetime(other.years)}, {cost} of hits."
+        text += f" With --policy {other.ran.policy} it lasts {lifetime(other.years)}, at {cost} of hits."
     return text
 
 

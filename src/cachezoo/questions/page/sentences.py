@@ -234,7 +234,8 @@ def faster(found: Recommendation) -> str:
     known = recorded[recorded >= 0] if recorded is not None else None
     if known is None or not len(known) or (median := float(np.median(known))) >= found.bench.no_cache_us / MUCH_FASTER:
         return ""
-    return f" As recorded, half of the requests took at most {latency(median)}: on such storage a hit saves far less."
+    half = f"half of the requests took at most {latency(median)}"
+    return f" Times assume a hard disk; the recorded storage was faster ({half}): expect to save less."
 
 
 def model_words(found: Recommendation) -> list[str]:

@@ -4,7 +4,8 @@ The first half of the trace chooses, from its second part on; every figure is of
 each mode is looked for one knob at a time, from the system's defaults on; a knob moves only where that saves enough to
 matter, and a mode that leaves data on the SSD alone is taken only where it saves as much against those that do not.
 The size is the least one whose requests take hardly longer than with all that may be had. What was found then
-has to beat the system's own defaults, else these stay; and what stays has to beat the disk without a cache.
+has to beat the system's own defaults. If it does not, the mode that is best of all with its defaults on the first half
+has to, with these; else the system's defaults stay. What stays has to beat the disk without a cache.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ class Answer(StrEnum):
     """What is advised."""
 
     FOUND = "found"
+    MODE = "mode"  # another mode than the system's, with all settings as they come
     DEFAULTS = "defaults"
     NOTHING = "nothing"
 
@@ -65,21 +67,37 @@ class Advice:
     default: Row  # the system in the mode and with the settings that it comes with
     rows: tuple[Row, ...]  # of each mode, with its defaults and with what was found
     found: Row  # the best that the first half chose
+    plain: Row  # the best that it chose of the modes with their defaults
     zoo: tuple[Row, ...]  # policies of the zoo, the one chosen of each way to write
     rival: Row  # the better of those that write as may be written, on the first half
 
-    @cached_property
-    def over_default(self) -> Lead:
-        """What was found against the defaults."""
-        return self.found.ran.lead(self.default.ran, Goal.COST)
+    def over_default(self, row: Row) -> Lead:
+        """A row against the defaults."""
+        return row.ran.lead(self.default.ran, Goal.COST)
+
+    @property
+    def tried(self) -> list[Row]:
+        """What was compared with the defaults, up to what is advised."""
+        rows = [self.found, *([] if self.plain is self.found else [self.plain])]
+        if self.answer is Answer.FOUND:
+            rows = rows[:1]
+        return [row for row in rows if row is not self.default]
 
     @cached_property
     def answer(self) -> Answer:
         """What is advised."""
-        better = self.found is not self.default and _pays(self.over_default)
-        if not better and _pays(self.default.ran.lead(self.none, Goal.COST)):
-            return Answer.DEFAULTS
-        return Answer.FOUND if _pays(self.found.ran.lead(self.none, Goal.COST)) else Answer.NOTHING
+        candidates = {Answer.FOUND: self.found, Answer.MODE: self.plain}
+        better = next((name for name, row in candidates.items() if self._beats_default(row)), Answer.DEFAULTS)
+        own = candidates.get(better, self.default)
+        if better is Answer.DEFAULTS and not self._beats_none(own):
+            better, own = Answer.FOUND, self.found
+        return better if self._beats_none(own) else Answer.NOTHING
+
+    def _beats_default(self, row: Row) -> bool:
+        return row is not self.default and _pays(self.over_default(row))
+
+    def _beats_none(self, row: Row) -> bool:
+        return _pays(row.ran.lead(self.none, Goal.COST))
 
     @property
     def simulated(self) -> bool:
@@ -89,17 +107,19 @@ class Advice:
     @property
     def advised(self) -> Row:
         """What is advised, or would be if it paid."""
-        return self.found if self.answer is Answer.FOUND else self.default
+        return {Answer.FOUND: self.found, Answer.MODE: self.plain}.get(self.answer, self.default)
+
+    @cached_property
+    def best(self) -> Row:
+        """What is advised, or the best of those that would be."""
+        if self.answer is Answer.NOTHING:
+            return min(self.found, self.plain, self.default, key=lambda row: row.ran.mean)
+        return self.advised
 
     @cached_property
     def over_none(self) -> Lead:
-        """What is advised, or the better of the two that would be, against the disk without a cache."""
-        own = (
-            min(self.found, self.default, key=lambda row: row.ran.mean)
-            if self.answer is Answer.NOTHING
-            else self.advised
-        )
-        return own.ran.lead(self.none, Goal.COST)
+        """The best against the disk without a cache."""
+        return self.best.ran.lead(self.none, Goal.COST)
 
     @cached_property
     def loss(self) -> Lead:
@@ -118,7 +138,7 @@ class Advice:
             "ram_pages": self.sizes.ram,
             "commands": commands(self),
             "saved_of_no_cache": self.over_none.values(),
-            "saved_of_defaults": self.over_default.values(),
+            "saved_of_defaults": self.over_default(self.found if own is self.default else own).values(),
             "zoo_saves": self.loss.values(),
             "zoo": self.rival.label,
             "first_request": self.bench.first,
@@ -260,8 +280,9 @@ def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advan
     search = Search(head, target, steps)
     by_mode = {mode.id: search.settings(most, mode.id) for mode in options.allowed}
     best = _mode(options.allowed, {name: search.mean(most, name, own) for name, own in by_mode.items()})
-    alone, usual = search.without(most)
-    sizes = search.size(most, best, by_mode[best], usual)
+    plain = _mode(options.allowed, {name: search.mean(most, name, target.defaults) for name in by_mode})
+    alone, without = search.without(most)
+    sizes = search.size(most, best, by_mode[best], without)
     steps.begin(_last(options))
     rows = list[Row]()
     for mode in options.allowed:
@@ -272,6 +293,7 @@ def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advan
             steps.step(mode.id)
     default = next((row for row in rows if row.mode == target.modes[0].id), rows[0])
     found = next(row for row in rows if row.mode == best and row.settings == by_mode[best])
+    usual = next(row for row in rows if row.mode == plain and row.settings == target.defaults)
     writes = [mode.writes for mode in options.allowed]
     chosen = dict[Writes, tuple[str, float]]()
     for name, way, ran in _rivals(head, sizes, writes):
@@ -284,7 +306,8 @@ def advise(ts: TierStream, device: AnalyticDevice, options: TargetOptions, advan
     }  # fmt: skip
     rival = zoo[min(chosen, key=lambda way: chosen[way][1])]
     none = _none(bench, target, sizes, alone)
-    return Advice(target, options, bench, sizes, none, default, tuple(rows), found, tuple(zoo.values()), rival)
+    ways = tuple(zoo.values())
+    return Advice(target, options, bench, sizes, none, default, tuple(rows), found, usual, ways, rival)
 
 
 def _mode(modes: Sequence[Mode], means: Mapping[str, float]) -> str:

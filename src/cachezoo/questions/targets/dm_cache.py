@@ -70,7 +70,7 @@ DM_CACHE = Target(
         Mode("writeback", "back", "writes to the SSD, and to the disk while it is idle"),
         Mode("none", "none", "passes the SSD by"),
     ),
-    knobs=(Knob("chunksize", (64, 32, 256, 512), "KiB of a block", ("writethrough", "writeback")),),
+    knobs=(Knob("chunksize", (64, 32, 256, 512), "of a block", ("writethrough", "writeback"), "KiB"),),
     run=run,
     commands=commands,
 )

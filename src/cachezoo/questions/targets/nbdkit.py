@@ -53,9 +53,9 @@ NBDKIT = Target(
         Mode("rejectx", "around", "admits what misses twice; writes past the SSD"),
     ),
     knobs=(
-        Knob("cz-unit", (4, 16, 64, 128), "KiB of a segment"),
-        Knob("cz-window", (100_000, 1_000, 10_000, 1_000_000), "requests within which a second miss is admitted",
-             ("rejectx",)),
+        Knob("cz-unit", (4, 16, 64, 128), "of a segment", unit="KiB"),
+        Knob("cz-window", (100_000, 1_000, 10_000, 1_000_000), "within which a second miss is admitted", ("rejectx",),
+             "requests"),
     ),
     run=run,
     commands=commands,

@@ -110,10 +110,10 @@ OPEN_CAS = Target(
         Mode("pt", "none", "passes the SSD by"),
     ),
     knobs=(
-        Knob("cache-line-size", (4, 8, 16, 32, 64), "KiB that are cached at once", CACHING),
+        Knob("cache-line-size", (4, 8, 16, 32, 64), "cached at once", CACHING, "KiB"),
         Knob("promotion", (0, 2, 3, 5, 10), "requests until a line enters (nhit); 0 at once (always)", CACHING),
         Knob("seq-cutoff policy", ("full", "always", "never"), "when streams pass the cache", CACHING),
-        Knob("seq-cutoff threshold", (1024, 64, 256, 4096), "KiB after which a stream passes the cache", CACHING),
+        Knob("seq-cutoff threshold", (1024, 64, 256, 4096), "after which a stream passes the cache", CACHING, "KiB"),
         Knob("cleaning", ("alru", "acp", "nop"), "who writes dirty lines to the disk, and when", BACK),
     ),
     run=run,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cachezoo.contest.lead import Lead
-from cachezoo.contest.verdict import LEAST_SAVING
+from cachezoo.contest.verdict import LEAST_SAVING, Verdict, verdict
 from cachezoo.contest.words import saves
 from cachezoo.questions.targets.bench import Ran
 from cachezoo.questions.targets.choice import Advice, Answer, Row
@@ -14,6 +14,15 @@ COLUMNS = [
     "", "cache", "mode", "request", "read", "write", "than none", "reads hit", "SSD written", "disk works", "later",
     "at risk",
 ]  # fmt: skip
+MEANINGS = {
+    "request": "request: mean response time, with its part of what was still to be written back at the end",
+    "write": "read, write: without that part",
+    "SSD written": "SSD written: pages for each page of a request",
+    "disk works": "disk works: for a request, in all",
+    "later": "later: of the disk's work, what no request waits for",
+    "at risk": "at risk: most data that only the SSD holds",
+}
+"""What columns are, said below a table that shows them."""
 MUCH = 1.25
 """Times what the defaults write to the SSD, from which on a sentence says so."""
 WAYS = {"through": "write-through", "back": "write-back", "around": "write-around", "none": ""}
@@ -29,7 +38,7 @@ def answer(found: Advice) -> str:
     text += f" behind {size(found.sizes.ram * PAGE_BYTES)} of RAM" if found.sizes.ram else ""
     text += f", {_changed(found, own)}: a request takes {latency(own.ran.mean)} on average, {latency(found.none.mean)} "
     text += f"without {'the SSD' if found.sizes.ram else 'a cache'}"
-    if found.answer is Answer.FOUND:
+    if own is not found.default:
         text += f" and {latency(found.default.ran.mean)} with {target.title} as it comes"
     return f"{text}. {_loss(found)}."
 
@@ -39,20 +48,25 @@ def _nothing(found: Advice) -> str:
     return f"{less}, and the best that was found {_saves(found.over_none)}"
 
 
-def _saves(lead: Lead) -> str:
-    return saves(lead.value, lead.interval, LEAST_SAVING)
+def _saves(lead: Lead, rival: str = "") -> str:
+    return saves(lead.value, lead.interval, LEAST_SAVING, rival)
 
 
 def _changed(found: Advice, row: Row) -> str:
     changed = found.target.changed(row.settings)
-    return ", ".join(f"{name} {value}" for name, value in changed.items()) if changed else "all settings as they come"
+    return ", ".join(found.target.said(changed)) if changed else "all settings as they come"
+
+
+def _named(found: Advice, row: Row) -> str:
+    return f"mode {row.mode} with {_changed(found, row) if found.target.changed(row.settings) else 'its defaults'}"
 
 
 def _loss(found: Advice) -> str:
     """How far the zoo's best is ahead."""
     lead, rival = found.loss, found.rival
     who = f"Of cachezoo's policies the fastest on the first half, {rival.label} {WAYS[rival.writes]}"
-    return f"{who}, takes {latency(rival.ran.mean)}: it {_saves(lead)}"
+    ours = f"{found.target.title}'s {latency(found.advised.ran.mean)}"
+    return f"{who}, takes {latency(rival.ran.mean)}: it {_saves(lead, ours)}"
 
 
 def risk(found: Advice) -> str:
@@ -109,48 +123,61 @@ def caption(found: Advice, device: str) -> str:
     """What the table's figures are of."""
     bench = found.bench
     outstanding = f"{bench.depth} request{'s' * (bench.depth > 1)} outstanding"
-    return "; ".join([
-        f"counted from request {bench.first:,} of {len(bench.ts.trace):,} on; what was found was chosen before",
-        "request: mean response time, with what was still to be written back at the end; read, write: without",
-        "SSD written: pages for each page asked",
-        "disk works: for a request, in all; later: of that, what no request waits for",
-        "at risk: most data that only the SSD holds",
-        f"times: models of {device}, {outstanding}",
-    ])  # fmt: skip
+    counted = f"counted from request {bench.first:,} of {len(bench.ts.trace):,} on; what was found was chosen before"
+    return f"{counted}; times: models of {device}, {outstanding}"
+
+
+def times(found: Advice) -> str:
+    """What the times are, and why those without --for differ."""
+    depth = found.bench.depth
+    waits = "requests outstanding, which wait for each other and" if depth > 1 else "request outstanding, which waits"
+    return (
+        f"Times are with {depth} {waits} for what is written back. Without --for a request is served by itself, "
+        "nothing that is written back takes time, and the policy is chosen by hits: both times and policy may differ."
+    )
+
+
+def _not_taken(lead: Lead) -> str:
+    """Why a change is not made; empty where it saves enough."""
+    found = verdict(lead, LEAST_SAVING)
+    if found is Verdict.BETTER:
+        return ""
+    if found is Verdict.SHORT:
+        why = "the trace is too short for an interval"
+    elif lead.value <= 0:
+        why = "it saves nothing"
+    elif found is Verdict.TRIFLE:
+        why = f"a change must save {percent(LEAST_SAVING, 0)} or more"
+    else:
+        why = "its interval is not all above 0"
+    return f" It is not taken: {why}."
 
 
 def sureness(found: Advice) -> Sequence[str]:
     """The leads behind the answer."""
-    lines = []
-    if found.found is not found.default:
-        lead = found.over_default
-        lines.append(
-            f"Best found on the first half: mode {found.found.mode}, {_changed(found, found.found)}; against the "
-            f"defaults it {_saves(lead)}."
-        )
-        if found.answer is Answer.DEFAULTS:
-            least, this = percent(LEAST_SAVING, 0), percent(lead.value, 2, signed=lead.value < 0)
-            lines.append(
-                f"The defaults stay: on the second half a change must save {least} or more, with an interval above 0; "
-                f"this one saves {this}."
-            )
-    lower = [row for row in found.rows if row is not found.found and row.ran.mean < found.advised.ran.mean]
+    lines, usual = [], found.default
+    for row in found.tried:
+        best = f"Best of the modes with their defaults on the first half: {row.mode}"
+        if row is found.found:
+            best = f"Best found on the first half: {_named(found, row)}"
+        lead = found.over_default(row)
+        line = f"{best}. On the second half it {_saves(lead, _named(found, usual))}."
+        lines.append(line if row is found.advised else line + _not_taken(lead))
+    if lines and found.answer is Answer.DEFAULTS:
+        lines.append("So the defaults stay.")
+    named = [*found.tried, found.advised]
+    others = [row for row in found.rows if all(row is not one for one in named)]
+    lower = any(row.ran.mean < found.advised.ran.mean for row in others)
     if lower and found.answer is not Answer.NOTHING:
         lines.append("Other rows that take less time were not the best on the first half, which chooses.")
-    own, usual = found.advised.ran, found.default.ran
-    if found.answer is Answer.FOUND and own.ssd_written > MUCH * usual.ssd_written:
+    own = found.advised
+    if own is not usual and own.ran.ssd_written > MUCH * usual.ran.ssd_written:
         lines.append(
-            f"It writes {number(own.ssd_written, 2)} pages to the SSD for each page asked, "
-            f"{number(usual.ssd_written, 2)} as it comes: see that the SSD endures that."
+            f"It writes {number(own.ran.ssd_written, 2)} pages to the SSD for each page asked, "
+            f"{number(usual.ran.ssd_written, 2)} as it comes: see that the SSD endures that."
         )
-    lines.append(f"Against no {'SSD' if found.sizes.ram else 'cache'} it {_saves(found.over_none)}.")
-    depth = found.bench.depth
-    return [
-        *lines,
-        f"Times are with {depth} request{'s' * (depth > 1)} outstanding, which wait for each other and for what is "
-        "written back. Without --for a request is served by itself, nothing that is written back takes time, and the "
-        "policy is chosen by hits: both times and policy may differ.",
-    ]
+    against = f"Against no {'SSD' if found.sizes.ram else 'cache'}"
+    return [*lines, f"{against} {_named(found, found.best)} {_saves(found.over_none)}."]
 
 
 def before_commands(found: Advice) -> list[str]:

@@ -38,6 +38,7 @@ class Knob:
     values: tuple[Value, ...]
     says: str
     modes: tuple[str, ...] = ()  # in which it does something; none named: in all
+    unit: str = ""  # of the values
 
     @property
     def default(self) -> Value:
@@ -124,6 +125,11 @@ class Target:
     def changed(self, settings: Settings) -> dict[str, Value]:
         """The settings that are not the default."""
         return {name: value for name, value in settings.items() if value != self.defaults[name]}
+
+    def said(self, settings: Settings) -> list[str]:
+        """Settings as people read them, with their units."""
+        units = {knob.name: knob.unit for knob in self.knobs}
+        return [f"{name} {value} {units[name]}".rstrip() for name, value in settings.items()]
 
 
 def moves(target: Target, mode: str, settings: Settings) -> Sequence[dict[str, Value]]:

@@ -75,16 +75,14 @@ ZFS = Target(
         Mode(ALONE, "none", "ARC alone"),
     ),
     knobs=(
-        Knob("volblocksize", (16, 4, 8, 64, 128), "KiB of a volume's block, fixed when it is made"),
-        Knob("l2arc_write_max", (32, 8, 128), "MiB that a feed copies at most", (L2ARC,)),
-        Knob("l2arc_write_boost", (32, 8, 128), "MiB more until ARC evicts", (L2ARC,)),
+        Knob("volblocksize", (16, 4, 8, 64, 128), "of a volume's block, fixed when it is made", unit="KiB"),
+        Knob("l2arc_write_max", (32, 8, 128), "that a feed copies at most", (L2ARC,), "MiB"),
+        Knob("l2arc_write_boost", (32, 8, 128), "more until ARC evicts", (L2ARC,), "MiB"),
         Knob("l2arc_headroom", (8, 2, 0), "times that much is looked at in each list; 0: all of it", (L2ARC,)),
         Knob("l2arc_noprefetch", (1, 0), "1: what was prefetched is not copied", (L2ARC,)),
         Knob("l2arc_mfuonly", (0, 1), "1: only what was used twice is copied", (L2ARC,)),
-        Knob("l2arc_feed_secs", (1,), "s between feeds", (L2ARC,)),
-        Knob(
-            "l2arc_feed_min_ms", (200, 50, 1000), "ms until the next if most of what was allowed was copied", (L2ARC,)
-        ),
+        Knob("l2arc_feed_secs", (1,), "between feeds", (L2ARC,), "s"),
+        Knob("l2arc_feed_min_ms", (200, 50, 1000), "until the next if most of what may be copied was", (L2ARC,), "ms"),
     ),
     run=run,
     commands=commands,

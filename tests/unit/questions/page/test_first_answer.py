@@ -150,8 +150,9 @@ def test_response_times_are_in_the_answer_and_trust_says_where_storage_is_faster
         trace = dataclasses.replace(bench.trace, latency_us=np.full(len(bench.trace), us, np.int64))
         lines = answer.lines(recommend("made.csv", trace, BUILT_IN, Options()))
         trusted[us] = next(line.texts[0] for line in lines if line.label == "Trust")
-    assert "at most 52 µs: on such storage a hit saves far less." in ordinary(trusted[52])
-    assert "As recorded" not in trusted[4000]
+    faster = "the recorded storage was faster (half of the requests took at most 52 µs): expect to save less."
+    assert f"Times assume a hard disk; {faster}" in ordinary(trusted[52])
+    assert "recorded storage" not in trusted[4000]
 
 
 def test_the_read_cache_has_a_promise_of_its_own_reads():
@@ -182,7 +183,12 @@ def test_where_a_cache_makes_requests_slower_nothing_is_to_be_run():
 
 def test_what_to_run_is_for_an_ssd_that_is_there_where_ram_is_to_be_bought():
     found = asked(zipf(40_000, 8000))
-    assert found.bought.what != "SSD" and "for an SSD that you already have" in answer.buying(found)
+    assert found.bought.what != "SSD" and "for an SSD that you have" in answer.buying(found)
+    begins = {"RAM": "RAM of this size, no SSD: sold as ", "all in RAM": "RAM for all of it, no SSD: "}
+    for own in (found.bought, buy(2**28, 2**26, 1e16), buy(2**28, 2**26, 1e9)):
+        said = answer.buying(dataclasses.replace(found, bought=own))
+        assert said.startswith(begins.get(own.what, ("An SSD of ", f"{own.ssd.ssd.count:,} SSDs of ")))
+        assert ("no SSD" in said) == ("for an SSD that you have." in said) == (own.what != "SSD")
 
 
 def test_a_useless_cache_has_no_more_than_four_lines():

@@ -14,8 +14,9 @@ from cachezoo.questions.targets.choice import Answer, advise, commands, trials
 from cachezoo.questions.targets.nbdkit import NBDKIT
 from cachezoo.questions.targets.open_cas import OPEN_CAS
 from cachezoo.questions.targets.options import DISK, NAME, SSD, TargetOptions, checked
-from cachezoo.questions.targets.sentences import answer, caption, cells, risk, sureness
+from cachezoo.questions.targets.sentences import MEANINGS, answer, caption, cells, risk, sureness, times
 from cachezoo.questions.targets.target import Devices, TargetRun
+from cachezoo.show.formats import latency, ordinary
 from cachezoo.sizes import Size
 from tests.tiers_data import DEVICE, page_stream, stream_of
 
@@ -127,8 +128,13 @@ def test_the_words_say_what_the_figures_are():
     assert text.startswith("Run Open CAS in mode w")
     assert "as it comes" in text
     assert "Of cachezoo's policies the fastest on the first half, " in text
+    assert f"against Open CAS's {latency(found.advised.ran.mean)}" in text
     assert "counted from request 600 of 1,200 on" in caption(found, "x")
     assert sureness(found)[0].startswith("Best found on the first half")
+    assert "On the second half it saves" in sureness(found)[0]
+    assert "against mode wt with its defaults" in sureness(found)[0]
+    assert sureness(found)[-1].startswith(f"Against no cache mode {found.advised.mode} with ")
+    assert {*MEANINGS} <= {*cells(found)[0]}
     assert [row[""] for row in cells(found)].count(">") == 1
 
 
@@ -138,10 +144,47 @@ def test_the_words_say_why_the_defaults_stay():
     kept = replace(found, found=slower, rows=(found.default, slower))
     assert kept.answer is Answer.DEFAULTS
     said = [line[:16] for line in sureness(kept)]
-    assert said == ["Best found on th", "The defaults sta", "Against no cache", "Times are with 1"]
+    assert said == ["Best found on th", "So the defaults ", "Against no cache"]
+    assert sureness(kept)[0].endswith(" It is not taken: it saves nothing.")
+    assert times(kept).startswith("Times are with 1 request outstanding, which waits for what is written back.")
+    mean, blocks = found.default.ran.mean, found.default.ran.blocks
+    swing = np.where(np.arange(len(blocks)) % 4 < 3, 0.5, 2.0)
+    for share, scale, why in (
+        (0.828, swing, "its interval is not all above 0"), (0.99, np.full(len(blocks), 0.99), "save 2 % or more"),
+    ):  # fmt: skip
+        unsure = replace(found.default, ran=replace(found.default.ran, mean=share * mean, blocks=scale * blocks))
+        again = replace(found, found=unsure, rows=(found.default, unsure))
+        assert again.answer is Answer.DEFAULTS
+        assert ordinary(sureness(again)[0]).endswith(f"{why}.")
     faster = replace(found.default, ran=replace(found.default.ran, mean=1.0))
     late = replace(found, found=found.default, rows=(found.default, faster))
     assert "Other rows that take less time were not the best on the first half, which chooses." in sureness(late)
+
+
+def test_where_no_setting_pays_a_mode_with_its_defaults_may():
+    """What the first half found fails on the second; the mode that it would choose by defaults does not."""
+    found = advised(REWRITTEN)
+    head = Bench.of(REWRITTEN, DEVICE).head
+    assert found.plain.settings == OPEN_CAS.defaults and found.plain.writes == "back"
+    most = replace(found.sizes, ssd=40)
+    means = {
+        mode.id: head.ran(OPEN_CAS.run(head.ts, most, mode.id, OPEN_CAS.defaults)).mean
+        for mode in found.options.allowed
+    }
+    assert means[found.plain.mode] == min(means.values())
+    failed = replace(found.found, ran=found.default.ran)
+    kept = replace(found, found=failed, rows=(*found.rows, failed))
+    assert kept.answer is Answer.MODE
+    assert kept.advised is kept.plain
+    assert kept.values()["saved_of_defaults"]["gain"] == kept.over_default(kept.plain).value > 0.5
+    assert [row[""] for row in cells(kept)].count(">") == 1
+    first, second, *_ = sureness(kept)
+    assert first.endswith("It is not taken: it saves nothing.")
+    assert second.startswith("Best of the modes with their defaults on the first half: w")
+    assert "not taken" not in second and not any("defaults stay" in line for line in sureness(kept))
+    neither = replace(kept, plain=replace(kept.plain, ran=found.default.ran))
+    assert neither.answer is Answer.NOTHING  # as the defaults do not pay either
+    assert sum("It is not taken: " in line for line in sureness(neither)) == 2
 
 
 def test_trials_are_those_of_the_knobs_that_a_mode_has():
@@ -160,6 +203,7 @@ def test_the_second_half_chooses_nothing():
     one, other = (page_stream(np.concatenate([first, rest])) for rest in (first, 50_000 + rng.permutation(N) * 101))
     own, again = (advised(ts, NBDKIT, most=Size.parse("32p")) for ts in (one, other))
     assert (own.sizes.ssd, own.found.mode) == (again.sizes.ssd, again.found.mode)
+    assert own.plain.mode == again.plain.mode
     assert own.found.settings == again.found.settings
     assert own.rival.label == again.rival.label
     assert own.found.ran.mean < again.found.ran.mean
@@ -199,4 +243,5 @@ def test_what_was_found_is_advised_where_it_alone_surely_beats_no_cache():
     far, near = found.found.ran, replace(found.found.ran, blocks=found.none.blocks, mean=found.none.mean)
     usual = replace(found.default, ran=near)
     assert replace(found, default=usual, found=replace(found.found, ran=far)).answer is Answer.FOUND
-    assert replace(found, default=usual, found=replace(found.found, ran=near)).answer is Answer.NOTHING
+    none = replace(found, default=usual, found=replace(found.found, ran=near), plain=usual)
+    assert none.answer is Answer.NOTHING
