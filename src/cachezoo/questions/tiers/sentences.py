@@ -249,7 +249,7 @@ def built(found: Advice, offer: Offer) -> str:
         return (
             f"{words(parts)} with {name_of(offer.point).removesuffix(' in RAM alone')}{every.replace('hold', 'holds')}"
         )
-    return f"{words(parts)} as {name_of(offer.point)}{every}"
+    return f"{words(parts)}{every}, run as {name_of(offer.point)}"
 
 
 def does(offer: Offer) -> str:
