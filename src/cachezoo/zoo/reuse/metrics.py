@@ -171,7 +171,7 @@ class Group:
 
 
 CHOSEN = "the classic and setting chosen on each stream's first half"
-RIVAL = f"Its rival is {CHOSEN}."
+RIVAL = f"The rival of the learned cache is {CHOSEN}."
 DEFAULTS, SETTINGS, OPTIMAL = "the best default in hindsight", "the best setting in hindsight", "the optimum"
 """What stands for several policies in `Reduction.name`."""
 
@@ -345,7 +345,7 @@ def _streams(count: int) -> str:
 def group_text(group: Group) -> str:
     """The lead over what an operator would run, and a warning where the mean is not above 0."""
     said = (
-        f"On {WHERE[group.where]} it leads its rival by {points(group.lead_points)} of hit ratio in the mean of "
+        f"On {WHERE[group.where]}, it leads its rival by {points(group.lead_points)} of hit ratio in the mean of "
         f"{_streams(group.traces)}, at worst by {points(group.lowest_points)}."
     )
     return said if group.worth else f"{said} Don't use it there: in the mean it gains nothing."
