@@ -204,8 +204,8 @@ def table(found: Live) -> Table:
     times = "once" if found.repeats == 1 else f"{found.repeats} times"
     caption = (
         f"{words([one.program for one in found.loads])} in turn, {found.turns} turns of {found.turn_s} s, {times}: "
-        f"operations per second of each turn; {found.cache_pages:,} pages of SSD before a disk of {found.disk_ms} ms a "
-        "request; in brackets the 90 % interval over the repeats"
+        f"operations per second of each turn; {found.cache_pages:,} pages of SSD before an emulated disk of "
+        f"{found.disk_ms} ms a request; in brackets the 90 % interval over the repeats"
     )
     return Table(caption, [Column(head, numeric=k > 0) for k, head in enumerate(heads)], rows)
 

@@ -66,6 +66,7 @@ class FlashSaved:
     mean: float  # share of its mean read disk-head time
     interval: Interval  # 90 %, of that share
     peak: float  # share of its peak
+    promoted: bool  # whether validation promoted the models
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Results:
                 own = trace.deployed
                 for rival, policy, gap in (("best", own.best_policy, own.best), ("plain", PLAIN, own.plain)):
                     saved = gap.mean_dt_saved, gap.mean_dt_saved_interval, gap.peak_dt_saved
-                    found.append(FlashSaved(key, rival, policy, *saved))
+                    found.append(FlashSaved(key, rival, policy, *saved, metrics.promoted))
         return found
 
     def admission_rows(self) -> list[FlashResult]:

@@ -1,6 +1,7 @@
 """The one table that a run ends with, and what narrow terminals show."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,15 @@ def test_nothing_is_cut_in_a_terminal_of_eighty_columns(project: Path, width: in
     console.print(summary_table(lines(read_results(None))))
     text = ordinary(console.export_text())
     assert "\u2026" not in text and "web_only_flash" in text and "+50 %" in text
+
+
+def test_savings_of_models_that_validation_refused_are_marked(project: Path) -> None:
+    found = [replace(line, saved=replace(line.saved, promoted=kept)) for kept in (True, False)
+             for line in lines(read_results(None)) if line.saved is not None]  # fmt: skip
+    saved = list(summary_table(found).columns[-1].cells)
+    half = len(saved) // 2
+    assert all("not" not in cell for cell in saved[:half])
+    assert all(cell.endswith("\n(not\npromoted)") for cell in saved[half:])
 
 
 def test_the_summary_is_short_and_says_how_to_see_more(project: Path) -> None:

@@ -142,11 +142,14 @@ def test_json_of_what_is_saved_in_flash_caches(project: Path) -> None:
 
 def test_models_beside_the_full_one_have_a_table_and_a_verdict(project: Path) -> None:
     flash, names = flash_metrics(ADMISSION), [f"{ADMISSION}_block", f"{ADMISSION}_small"]
-    assert "admission models at the write budget" not in CliRunner().invoke(app, ["models", "results", "-v"]).stdout
+    assert (
+        "admission models, thresholds set in hindsight"
+        not in CliRunner().invoke(app, ["models", "results", "-v"]).stdout
+    )
     beside = {name: beside_model(name, mean, won=mean > 2) for name, mean in zip(names, (1.5, 2.5), strict=True)}
     write(project / "metrics/flash/web.json", flash.model_copy(update={"beside": beside}))
     shown = " ".join(CliRunner().invoke(app, ["models", "results", "-v"]).stdout.split())
-    table = shown[shown.index("admission models at the write budget") :]
+    table = shown[shown.index("admission models, thresholds set in hindsight") :]
     ours = "3.15 (1.17) next(4)"
     assert f"web_test │ {ours} │ 3.10 (1.50) next(8) │ 3.10 (2.50) next(8)" in table
     told = json.loads(CliRunner().invoke(app, ["models", "results", "--json"]).stdout)

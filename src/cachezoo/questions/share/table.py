@@ -143,9 +143,11 @@ def _nothing(found: Sequence[Tested], metrics: ShareMetrics) -> str:
     pays = sum(judged(one.transfers, one.interval, LEAST_SAVING) == Gate.BETTER for one in saved)
     if not saved or 2 * pays > len(saved):
         return ""
+    mixes = {case.name for case in found}
+    on = f' of the mix "{found[0].name}"' if len(mixes) == 1 else ""
     return (
-        f"Change nothing where {name_of(SHARED_LRU)} runs: validation chose {name_of(metrics.advised or '')}, and only "
-        f"in {pays} of {len(saved)} sizes does that surely save {percent(LEAST_SAVING, 0)} of the pages read or more."
+        f'Keep {name_of(SHARED_LRU)} if you run it: validation chose "{name_of(metrics.advised or "")}", which surely '
+        f"saves {percent(LEAST_SAVING, 0)} of the pages read or more in only {pays} of {len(saved)} sizes{on}."
     )
 
 

@@ -88,10 +88,16 @@ def sizes(what: Sized) -> str:
 
 def faster(saved: Saved) -> str:
     """`12.0 % shorter [10, 14] than`, or longer."""
-    low, high = saved.interval
+    low, high = _ends(saved)
     if saved.share >= 0:
         return f"{percent(saved.share)} shorter {span((low, high), 1)} than"
     return f"{percent(-saved.share)} longer {span((-high, -low), 1)} than"
+
+
+def _ends(saved: Saved) -> tuple[float, float]:
+    """The interval of what is saved, without the part above all of the time."""
+    low, high = saved.interval
+    return low, min(high, 1.0)
 
 
 def lasts(row: TiersRow) -> str:
@@ -121,7 +127,7 @@ def goal(metrics: Found) -> str:
             )
     if not parts:
         return ""
-    return f"In the median of budgets and test traces, page reads by the best of any policies are {'; '.join(parts)}."
+    return f'In the median of budgets and test traces, page reads by "{name_of(ZOO)}" are {"; ".join(parts)}.'
 
 
 def _change(share: float) -> str:
@@ -141,7 +147,7 @@ def summary_table(metrics: Found) -> Table:
         Column("verdict", "against RAM alone for the same money", numeric=False),
         Column("buy", "the hierarchy that validation chose", numeric=False),
         Column("for", "of what RAM for all the data would cost"),
-        Column("page read", "mean time, 90 % interval"),
+        Column("page read", "mean time; 90 % intervals, cut where a time would be below 0"),
         Column("alone", "the same if nothing waited"),
         *(Column(f"than {name_of(rival)}", "shorter by") for rival in (RAM, HCA, L2ARC)),
         Column("SSD lasts", "at the trace's rate of writes"),
@@ -173,7 +179,7 @@ def _summary_cells(one: Advised) -> list[Cell]:
 
 def _time_cell(row: TiersRow) -> Cell:
     low, high = row.amat_interval
-    return _cell(row, "amat_us", f"[{latency(low)}, {latency(high)}]")
+    return _cell(row, "amat_us", f"[{latency(max(low, 0.0))}, {latency(high)}]")
 
 
 def _cell(row: TiersRow, name: str, note: str = "") -> Cell:
@@ -185,7 +191,7 @@ def _saved_cell(row: TiersRow, rival: str) -> Cell:
     if row.family == rival:
         return Cell("itself")
     found = row.saved.get(rival)
-    return Cell(NONE) if found is None else Cell(percent(found.share), found.share, span(found.interval, 1))
+    return Cell(NONE) if found is None else Cell(percent(found.share), found.share, span(_ends(found), 1))
 
 
 def family_table(metrics: TiersMetrics, key: str, trace: TiersTrace) -> Table:

@@ -75,6 +75,17 @@ def test_every_family_stands_at_every_budget_the_fastest_first() -> None:
     assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
+def test_no_time_is_below_0_and_no_more_than_all_of_it_is_saved() -> None:
+    own = buying_data.row(0.1, "zoo", buying_data.TIMES, width=0.6).model_copy(update={"amat_interval": (-900.0, 5e3)})
+    metrics = buying_data.metrics()
+    trace = metrics.traces["web_test"].model_copy(update={"rows": [own]})
+    (row,) = summary_table({"web": metrics.model_copy(update={"traces": {"web_test": trace}})}).rows
+    assert row[4].note.replace(SPACE, " ") == "[0.0 µs, 5.00 ms]"
+    assert row[6].note == "[\N{MINUS SIGN}10.0, 100.0]"
+    saved = faster(Saved(share=0.5, interval=(-0.1, 1.2), alone_share=0.1)).replace(SPACE, " ")
+    assert saved == "50.0 % shorter [\N{MINUS SIGN}10.0, 100.0] than"
+
+
 def test_a_family_is_not_compared_with_itself() -> None:
     (row,) = summary_table({"web": buying_data.metrics(times={"ram": 4000.0, "hca": 2000.0})}).rows
     assert [cell.text.replace(SPACE, " ") for cell in row[6:9]] == ["50.0 %", "itself", "\N{EN DASH}"]
