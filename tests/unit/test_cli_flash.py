@@ -35,8 +35,8 @@ def test_the_table_says_what_it_counts(trace):
     assert "disks that reads which miss keep busy all the time" in said
     assert "An I/O costs what a model of the disk wdredpro2tb says" in said
     assert "Counted after" in said and "segments of 4 KiB" in said and "blocks of 256 KiB" in said
-    assert "At 1MB/s, all set in hindsight: of the policies without a model" in said and "SSD lives" not in text
-    assert "Kept at 2MB/s as the trace goes by: " in said and "of the policies without a model (simulated; " in said
+    assert "At 1MB/s, settings chosen afterwards: of the policies without a model" in said and "SSD lives" not in text
+    assert "Kept at 2MB/s throughout: " in said and "of the policies without a model (simulated; " in said
 
 
 def test_bundles_stand_beside_policies_and_json_holds_all(trace, tmp_path):

@@ -26,12 +26,13 @@ cachezoo models zoo                  # this list, and which bundle runs: the cha
 ```
 
 *Profile* block: a block layer can run it; full: it also needs names of processes or namespaces. *Promoted*: it beat its
-baseline on validation, with the interval of the difference above 0. *Headline*: its figure on the test traces of the
-programs that it learned from, as in MLflow ([tracking](tracking.md)). Equal models give equal archives, byte for byte.
+baseline on validation, with the interval of the difference above 0. *Headline*: as in MLflow ([tracking](tracking.md)),
+over test traces: of admission and caching those of the programs that it learned from, of the other kinds all. Equal
+models give equal archives, byte for byte. Models that [export refuses](bundles.md#what-export-refuses) have no bundle.
 
 A *seat* of zoo.json is what one bundle is run as: the page cache of a category, such as `page/web`, or of all,
 `page/all`, or the admission of a flash cache, such as `flash/web`. Its *champion* is the bundle that runs. A promoted
-model takes an empty seat; where the champion of all runs until then, it must also gain over that.
+model takes an empty seat; if the champion of `page/all` served there, it must also beat that.
 
 | model | version | what it does | profile | archive, KiB | promoted | headline | model digest |
 |---|---|---|---|---|---|---|---|

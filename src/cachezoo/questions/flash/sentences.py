@@ -117,8 +117,8 @@ def leads_of(found: FlashTable) -> list[str]:
         rival, model, saved = lead.rival, lead.model, lead.saved
         wrote = _written(rival)
         text = (
-            f"At {lead.asked}, all set in hindsight: of the policies without a model {rival.policy}{_with(rival)} "
-            "keeps the disks least busy"
+            f"At {lead.asked}, settings chosen afterwards: of the policies without a model "
+            f"{rival.policy}{_with(rival)} keeps the disks least busy"
         )
         text += f"; the sample does not tell it from {words(lead.level)}" if lead.level else ""
         text += "" if lead.more_helps else f"; more writes do not help it beyond {wrote}"
@@ -142,7 +142,7 @@ def kept_of(found: FlashTable) -> list[str]:
         rival, model, saved = lead.rival, lead.model, lead.saved
         name = f"{rival.policy}{_with(rival)}"
         if model is None or saved is None:
-            text = f"Kept at {lead.asked} as the trace goes by: {name} {_keeps(rival)}, writing {_written(rival)}, the "
+            text = f"Kept at {lead.asked} throughout: {name} {_keeps(rival)}, writing {_written(rival)}, the "
             text += "least here of the policies without a model"
         else:
             does = "saves" if saved.value > 0 else "costs"
