@@ -98,7 +98,7 @@ def test_help_names_the_systems_and_their_options():
 
 def documented():
     """The table of docs/deploy.md, as the registry has it."""
-    rows = ["| `--for` | what runs it | modes, the default first | settings, as they come |", "|---|---|---|---|"]
+    rows = ["| `--for` | what runs it | modes, the default first | default settings |", "|---|---|---|---|"]
     for name, target in TARGETS.items():
         modes = ", ".join(f"`{mode.id}`" for mode in target.modes if mode.writes != "none")
         knobs = ", ".join(f"`{knob.name}` {knob.default} {knob.unit}".rstrip() for knob in target.knobs)

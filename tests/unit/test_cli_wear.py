@@ -115,7 +115,7 @@ def test_the_answer_speaks_of_what_was_best_on_the_cycle_before_not_on_the_one_t
     equal, fios = rows["equal", 4, 0.28], rows["fios:F", 4, 0.28]
     assert fios["waf_before"] < equal["waf_before"]
     assert fios["waf"] > equal["waf"]
-    said = f"with fios:F, 4 streams, the best on the cycle before, {fios['waf']:.2f}: "
+    said = f"with fios:F, 4 streams, chosen on the previous cycle, {fios['waf']:.2f}: "
     assert said in json.loads(out)["answer"]
     halves = json.loads(run(*parts[1:], *words)[1])
     assert "with equal, 4 streams, the best in hindsight, " in halves["answer"]

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STORED = ROOT / "tests/golden/protocol2"
 ADMISSION = "admission.database.lgbm"
 # What the document calls them, and what stands for it here.
-NAMES = {"admission.web.lgbm": ADMISSION, "/etc/cachezoo/key.pub": "key/key.pub"}
+NAMES = {"admission.mail.lgbm_small": ADMISSION, "/etc/cachezoo/key.pub": "key/key.pub"}
 ON_DEVICES = (
     "sudo .venv/bin/cachezoo trace capture", "sudo .venv/bin/cachezoo serve", "sudo cachezoo", "cachezoo serve",
     ".venv/bin/cachezoo serve", "systemctl",

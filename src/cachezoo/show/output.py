@@ -96,7 +96,7 @@ def print_rows(
         shown.pop()
     below = "; ".join(filter(None, [below, *(text for name, text in (meanings or {}).items() if name in shown)]))
     if len(shown) < len(columns):
-        left_out = f"no room for {', '.join(heads[column] for column in columns[len(shown) :])}; see --json"
+        left_out = f"columns left out: {', '.join(heads[column] for column in columns[len(shown) :])}; see --json"
         below = f"{below} · {left_out}" if below else left_out
     if sum(max(least[column], len(heads[column]) + CELL_EDGES) for column in shown) >= width:
         heads = {name: fill(text, least[name] - CELL_EDGES, break_long_words=False) for name, text in heads.items()}

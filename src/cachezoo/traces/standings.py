@@ -60,7 +60,7 @@ def standings(source: Source) -> list[Standing]:
         raise
     except UnclearTrace as unclear:
         equal = {one.meaning for one in unclear.candidates}
-        why = f"none is taken: {len(unclear.candidates)} readings are about as likely, say which"
+        why = f"one of {len(unclear.candidates)} readings that are about as likely, say which"
         standing = [
             Standing(one, "possible", why) if one.meaning in equal else Standing(one, "unlikely", _why_not(one))
             for one in found

@@ -126,10 +126,10 @@ def _with(one: Advice) -> str:
     """The placement that is spoken of, what it saves, and its strongest rival."""
     assert one.chosen is not None, "there is one to speak of"
     chosen, usable = one.chosen, one.rival is not None
-    how = ", the best in hindsight," if one.hindsight else ", the best on the cycle before," if usable else ""
+    how = ", the best in hindsight," if one.hindsight else ", chosen on the previous cycle," if usable else ""
     text = f", and with {chosen.shown}{how} {chosen.waf:.2f}: {percent(chosen.fewer)} fewer flash writes "
     text += f"(90 % interval {span(chosen.fewer_interval, 1)}"
-    text += f"; chance among equal blocks moves it by {percent(one.noise)})"
+    text += f"; ties between blocks move it by {percent(one.noise)})"
     if one.rival is not None:
         than = saves(one.over_rival, one.over_rival_interval, LEAST_SAVING)
         text += f"; against {one.rival.shown} ({one.rival.waf:.2f}) it {than}"

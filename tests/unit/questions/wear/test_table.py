@@ -45,7 +45,7 @@ def test_a_saving_that_chance_moves_as_far_is_none():
 
     assert said(0.1, 0.05).startswith("Do streams pay? Yes: at 25 % over-provisioning the drive without streams")
     assert said(0.1, 0.1).startswith("Do streams pay? No, chance moves as much: at 25 %")
-    assert "chance among equal blocks moves it by 10.0 %" in said(0.1, 0.1)
+    assert "ties between blocks move it by 10.0 %" in said(0.1, 0.1)
     # Under two victims that differ, both are named.
     won = replace(greedy, chosen=replace(greedy.chosen, fewer=0.1, verdict=Verdict.BETTER), noise=0.01)
     lost = replace(by_age, chosen=replace(by_age.chosen, fewer=-0.1, verdict=Verdict.WORSE), noise=0.01)
