@@ -20,7 +20,7 @@ SCRIPTS = sorted(path.name for path in Project(ROOT).stages())
 # MLflow keeps its database open for as long as a process lives, which a disk that is to be unmounted must not see; and
 # LSTMs are the same bytes in the environment of a stage alone (cachezoo.pinned).
 APART = ("track", "fit_caching", "fit_workload", "judge_caching", "judge_workload")
-SIZE_MIB = 128
+SIZE_MIB = 192
 FILLER = "filler"
 OTHERS = ("mlflow", ".cache", FILLER)
 ROOM = 16 * 1024

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cachezoo import cli
+from cachezoo.questions.tiers.uncut import Uncut
 from cachezoo.show.formats import latency, ordinary
 from cachezoo.traces.store import write_trace
 from tests.page_data import seeded_trace
@@ -102,6 +103,17 @@ def test_the_next_command_gives_the_figures(folder, monkeypatch, capsys, words):
     found = values(monkeypatch, capsys, *words)
     assert found["next_leaves_out"] == []
     repeated(monkeypatch, capsys, found)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_only_where_whole_requests_are_not_known_are_a_samples_disk_times_those_of_cut_ones(
+    folder, monkeypatch, capsys, known
+):
+    if not known:
+        monkeypatch.setattr(Uncut, "of", lambda *given: None)
+    status, said, error = run(monkeypatch, capsys, "trace.parquet", *FEW, "--sample", "0.8", "--parts")
+    assert status == 0, error
+    assert " ".join(said.split()).count("requests as cut") == (0 if known else 1)
 
 
 def test_the_next_command_reads_the_trace_as_this_one_did(folder, monkeypatch, capsys):

@@ -194,7 +194,8 @@ def caption(found: Comparison, device: str) -> str:
     if any(own.point.hierarchy.kind == "l2arc" for own in found.rows) and not has_clock(bench.ts.trace):
         parts.append("l2arc is fed by the clock, which the trace does not have")
     if bench.sample is not None:
-        parts.append(f"estimated from {percent(bench.rate)} of the pages, ± 90 %; requests as cut")
+        cut = "; requests as cut" if bench.uncut is None else ""
+        parts.append(f"estimated from {percent(bench.rate)} of the pages, ± 90 %{cut}")
     return "; ".join(parts)
 
 
@@ -435,9 +436,10 @@ def how_sure(found: Advice) -> list[str]:
     if found.bench.sample is not None:
         text.append(
             f"All figures are estimates from {percent(found.bench.rate)} of the pages, chosen by a hash, in as small a "
-            "part of each size; intervals heed that. The disk's times are those of requests as cut: what was read in "
-            "sequence takes longer so."
+            "part of each size; intervals heed that."
         )
+        if found.bench.uncut is None:
+            text.append("The disk's times are those of requests as cut: what was read in sequence takes longer so.")
     if found.why in ("needless", "reached"):
         text.append("Which sum reaches the aim is read from the second half too.")
     if found.rate < 1:
