@@ -74,7 +74,7 @@ FOR: Mapping[str, str] = {
     "admission": "admission to flash",
     "caching": "one category's page cache",
     "reuse": "every page cache",
-    "workload": "naming workloads",
+    "workload": "classifying workloads",
     "streams": "placing an SSD's writes",
     "virtual": "the virtual I/O cache",
 }  # what models of a kind are for
@@ -253,7 +253,7 @@ def claims(_: Facts) -> str:
     holds, count = (sum(column) for column in zip(*totals.values(), strict=True))
     each = [f"{name.replace('The ', 'the ')} {own} of {its}" for name, (own, its) in totals.items()]
     return (
-        f"**Papers.** Of {count} claims, {len(totals)} papers' and our own, {holds} hold here: {words(each)} "
+        f"**Papers.** Of {count} claims of {len(totals)} papers, our goals included, {holds} hold here: {words(each)} "
         "([each](lab/results/claims.md))."
     )
 
