@@ -168,7 +168,7 @@ def wins_and_losses(facts: Facts) -> str:
         f"admission that knows user and namespace surely saves disk time on {_listed(surely)}."
     )
     lost = (
-        f"No such lead is shown on {_listed(behind)}; no such admission surely saves disk time on "
+        f"No such lead is shown on {_listed(behind)}; of these admissions none surely saves disk time on "
         f"{_listed([trace for trace in saved if trace not in surely])}."
     )
     return f"**Wins.** {won}\n\n**Losses.** {lost}\n"
@@ -223,8 +223,8 @@ def losing(facts: Facts) -> str:
     none = [FOR[kind] for kind, own in kinds.items() if not any(own)]
     return (
         f"**Where models lose.** {every.count(False)} of {len(every)} models are not promoted"
-        f"{f', including all for {words(none)}' if none else ''}. No promoted page cache surely hits more than the "
-        f"best classic in hindsight on {_listed(behind)}."
+        f"{f', including all for {words(none)}' if none else ''}. On these short traces no promoted page cache "
+        f"surely beats hindsight's best classic: {_listed(behind)}."
     )
 
 

@@ -146,8 +146,8 @@ def _nothing(found: Sequence[Tested], metrics: ShareMetrics) -> str:
     mixes = {case.name for case in found}
     on = f' of the mix "{found[0].name}"' if len(mixes) == 1 else ""
     return (
-        f'Keep {name_of(SHARED_LRU)} if you run it: validation chose "{name_of(metrics.advised or "")}", which surely '
-        f"saves {percent(LEAST_SAVING, 0)} of the pages read or more in only {pays} of {len(saved)} sizes{on}."
+        f'Keep {name_of(SHARED_LRU)} if you run it: validation chose "{name_of(metrics.advised or "")}", which in only '
+        f"{pays} of {len(saved)} sizes{on} saves {percent(LEAST_SAVING, 0)} of the pages read or more, and surely some."
     )
 
 
