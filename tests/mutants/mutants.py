@@ -361,7 +361,7 @@ REUSE = (
         "reuse_trees.c",
         ("trees learn too fast", "#define RATE 0.2", "#define RATE 0.3"),
         ("a split of any size", "low < CZ_LEAST || high < CZ_LEAST", "low < 1 || high < 1"),
-        ("equal values go high", "row[tree->inputs[node]] > tree->cuts[node]", "row[tree->inputs[node]] >= tree->cuts[node]"),
+        ("equal values go high", "row[tree[t].inputs[node[t]]] > tree[t].cuts[node[t]]", "row[tree[t].inputs[node[t]]] >= tree[t].cuts[node[t]]"),
     ),
     *_of(
         "reuse_hazards.c",

@@ -7,7 +7,8 @@
 
 #include "reuse_parts.h"
 
-enum { FIRST_EDGE = 64, RANKED_EVERY = 8, HALF_LIFE = 32, OPEN = CZ_AGES - 1 };
+#define IDLE 1e300 /* held */
+enum { PART = 8, FIRST_EDGE = 64, RANKED_EVERY = 8, HALF_LIFE = 32, OPEN = CZ_AGES - 1 };
 
 static int bin_by_formula(int64_t age, double first) {
     if (!((double)age > first))
@@ -16,7 +17,7 @@ static int bin_by_formula(int64_t age, double first) {
     return bin < CZ_AGES - 1 ? (int)bin : CZ_AGES - 1;
 }
 
-/* The largest age of each bin, found by the kernel's own formula, and the bin of each power of two. */
+/* The largest age of each bin, found by the kernel's own formula, and the least bin of each quarter of an octave. */
 static void find_limits(cz_hazards *hazards) {
     double first = (double)hazards->capacity / FIRST_EDGE;
     for (int bin = 0; bin < CZ_AGES - 1; bin++) {
@@ -30,14 +31,19 @@ static void find_limits(cz_hazards *hazards) {
         }
         hazards->limits[bin] = low;
     }
-    hazards->limits[CZ_AGES - 1] = hazards->limits[CZ_AGES] = INT64_MAX;
-    for (int power = 0; power < 64; power++)
-        hazards->least[power] = power > 40 ? CZ_AGES - 1 : (int8_t)bin_by_formula(INT64_C(1) << power, first);
+    hazards->limits[CZ_AGES - 1] = INT64_MAX;
+    for (int quarter = 0; quarter < CZ_QUARTERS; quarter++) {
+        double begins = ldexp(1 + 0.25 * (quarter % 4), quarter / 4);
+        hazards->least[quarter] = quarter > 4 * 40 ? CZ_AGES - 1 : (uint8_t)bin_by_formula((int64_t)begins, first);
+    }
 }
 
-/* What pages of class k are worth at each age: max over T of P(used again within T) over the time held until then. */
-static void rank_class(const double *events, const double *risks, const int64_t *edges, double *worth) {
-    double alive[CZ_AGES], held[CZ_AGES];
+/* What pages of class k are worth at each age: max over T of P(used again within T) over the time held until then. Ages
+ * are worked on PART at a time; those that have not begun are IDLE, and come to nothing. */
+static void rank_class(const double *events, const double *risks, const int64_t *edges, double *restrict worth) {
+    double alive[CZ_AGES] = {0}, held[CZ_AGES];
+    for (int b = 0; b < CZ_AGES; b++)
+        held[b] = IDLE;
     for (int later = 0; later < CZ_AGES; later++) {
         double hazard = risks[later] > 0 ? events[later] / risks[later] : 0.0;
         hazard = hazard < 1.0 ? hazard : 1.0;
@@ -45,12 +51,13 @@ static void rank_class(const double *events, const double *risks, const int64_t 
         double width = ages > 1 ? (double)ages : 1.0, half = 1 - 0.5 * hazard, stay = 1 - hazard;
         alive[later] = 1.0;
         held[later] = worth[later] = 0.0;
-        for (int b = 0; b <= later; b++) {
-            held[b] += alive[b] * width * half;
-            alive[b] *= stay;
-            double found = (1 - alive[b]) / held[b];
-            worth[b] = found > worth[b] ? found : worth[b];
-        }
+        for (int part = 0; part <= later; part += PART)
+            for (int b = part; b < part + PART; b++) {
+                held[b] += alive[b] * width * half;
+                alive[b] *= stay;
+                double found = (1 - alive[b]) / held[b];
+                worth[b] = found > worth[b] ? found : worth[b];
+            }
     }
 }
 

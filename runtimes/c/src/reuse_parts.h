@@ -8,6 +8,7 @@
 #define CZ_REUSE_PARTS_H
 
 #include <math.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -245,13 +246,13 @@ void cz_own_resume(cz_own *own, int64_t accesses); /* after so many accesses, wh
 float cz_own_correct(cz_own *own, cz_page *page, int64_t i, const float *row, float score);
 
 /* ---- hazards (kernels/reuse/hazards.py) ---- */
-enum { CZ_AGES = 24 };
+enum { CZ_AGES = 24, CZ_QUARTERS = 256 };
 typedef struct cz_hazards {
     double *events, *risks, *worth; /* [classes][CZ_AGES] */
     uint8_t *classes;               /* ring of the latest accesses */
     uint64_t *again;                /* bit of each: its page was used again */
-    int64_t edges[CZ_AGES + 1], limits[CZ_AGES + 1], capacity, ring;
-    int8_t least[64]; /* bin of each power of two */
+    int64_t edges[CZ_AGES + 1], limits[CZ_AGES], capacity, ring;
+    uint8_t least[CZ_QUARTERS]; /* bin of the first age of each quarter of an octave */
     int n_classes;
     struct {
         int64_t left[CZ_AGES], ranked;
@@ -262,10 +263,17 @@ void cz_hazards_new(cz_hazards *hazards, cz_memory *memory, int64_t capacity, in
 /* Access i, of `class`, to a page whose latest access, of class `was`, is `before` (-1: there is none). */
 void cz_hazards_saw(cz_hazards *hazards, int64_t i, int class, int64_t before, int was);
 
-/* Of an age of at least 1, without a branch: the ages of an octave lie in three bins at most. */
+/* Which quarter of which octave a number of at least 1 is in: the exponent of float64 and two bits of its fraction. */
+static inline int cz_quarter(double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return (int)(bits >> 50) - (1023 << 2);
+}
+
+/* Of an age of at least 1, without a branch: bins are half an octave long, so a quarter's ages lie in two at most. */
 static inline int cz_age_bin(const cz_hazards *hazards, int64_t age) {
-    int least = hazards->least[63 - __builtin_clzll((unsigned long long)age)];
-    return least + (age > hazards->limits[least]) + (age > hazards->limits[least + 1]);
+    int least = hazards->least[cz_quarter((double)age)];
+    return least + (age > hazards->limits[least]);
 }
 
 /* ---- the cache of the forest (kernels/evict/worth.py) ---- */

@@ -1,7 +1,7 @@
 /* The cache of the forest: of some residents drawn at random the one worth least leaves (kernels/evict/worth.py). */
 #include "reuse_parts.h"
 
-enum { CHUNK = 64 }; /* residents weighed at once */
+enum { CHUNK = 64, LANES = 8 }; /* residents weighed at once; numbers compared at once */
 
 void cz_worth_new(cz_worth *worth, cz_memory *memory, const cz_table *pages, int64_t capacity) {
     worth->capacity = capacity;
@@ -32,6 +32,20 @@ static void weigh(cz_worth *worth, int64_t i, bool every, int64_t first, int n, 
     }
 }
 
+/* The least of n numbers; eight chains of comparisons, since one waits for each. */
+static double lowest(double *found, int n) {
+    double low[LANES];
+    for (int k = n; k < CHUNK; k++)
+        found[k] = found[0];
+    memcpy(low, found, sizeof low);
+    for (int k = LANES; k < CHUNK; k += LANES)
+        for (int lane = 0; lane < LANES; lane++)
+            low[lane] = found[k + lane] < low[lane] ? found[k + lane] : low[lane];
+    for (int lane = 1; lane < LANES; lane++)
+        low[0] = low[lane] < low[0] ? low[lane] : low[0];
+    return low[0];
+}
+
 /* The resident to leave for a page of a class: its place from 0, -1 if the page itself is worth least. Among equals the
  * one used longest ago leaves, so never the page. */
 static int64_t least_of(cz_worth *worth, int64_t i, int class) {
@@ -42,14 +56,14 @@ static int64_t least_of(cz_worth *worth, int64_t i, int class) {
     for (int64_t first = 0; first < n; first += CHUNK) {
         int part = n - first < CHUNK ? (int)(n - first) : CHUNK;
         weigh(worth, i, every, first, part, found, places);
-        double low = found[0];
-        for (int k = 1; k < part; k++)
-            low = found[k] < low ? found[k] : low;
+        double low = lowest(found, part);
         if (low > least)
             continue;
         for (int k = 0; k < part; k++) {
+            if (found[k] != low)
+                continue;
             int64_t last = worth->residents[places[k]].last;
-            if (found[k] == low && (low < least || last < oldest)) {
+            if (low < least || last < oldest) {
                 least = low;
                 at = places[k];
                 oldest = last;
