@@ -37,7 +37,7 @@ def read_retrained(path: Path) -> Retrained:
 
 
 def table(found: Retrained, metrics: ReuseMetrics) -> Table:
-    """Home and carry-over at each capacity: as trained, and retrained.
+    """Home and away at each capacity: as trained, and retrained.
 
     Args:
         found: the retrained cache.

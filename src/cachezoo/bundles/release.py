@@ -25,7 +25,7 @@ cachezoo-bundle verify FILE.zip      # the model decides as it did when it was m
 cachezoo models zoo                  # this list, and which bundle runs: the champion of each seat of zoo.json
 ```
 
-*Profile* block: a block layer can run it; full: it also needs names of processes or namespaces. *Promoted*: it beat its
+*Profile* block: a block layer can run it; full: it also uses names of processes or namespaces. *Promoted*: it beat its
 baseline on validation, with the interval of the difference above 0. *Headline*: as in MLflow ([tracking](tracking.md)),
 over test traces: of admission and caching those of the programs that it learned from, of the other kinds all. Equal
 models give equal archives, byte for byte. Models that [export refuses](bundles.md#what-export-refuses) have no bundle.

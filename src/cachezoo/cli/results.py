@@ -34,8 +34,10 @@ def results(
     from cachezoo.questions.results import of_categories, read_results, write_csv
     from cachezoo.report.gather import gather, listed_facts
     from cachezoo.report.verdict import page_choice
+    from cachezoo.show.output import print_lines
 
     files = outputs(output, ("csv", "json"))
+    written = ", ".join(map(str, files.values()))
     params = load_params() if paths.PARAMS.exists() else None
     run = read_results([*categories_of(params), *params.data.cycles] if params else None)
     if not run:
@@ -52,6 +54,8 @@ def results(
         (_print_summary if cached and not verbose else _print_all)(run, chosen)  # the summary is of caches alone
     else:
         out().print("No results yet: list traces in conf/matrix.yaml (see README), then run `make repro`.")
+    if written:
+        print_lines(f"written: {written}")
 
 
 def _print_summary(run: "Results", chosen: str | None) -> None:

@@ -90,16 +90,18 @@ TERMS = {
         "traces decide nothing. Such a model may be champion: the one that runs, as zoo.json says."
     ),
     "home, set-up": (
-        "Where a test trace stands to what the cache for every workload was trained on: later days of the very "
-        "recipes; another set-up of a program trained on; a program never trained on. The last two are the "
-        "carry-over."
+        "What of a test trace the cache for every workload was trained on: home is later days of the very recipes; "
+        "another set-up of a program trained on, or a program never trained on, is away."
     ),
     "next use, expert, follower": (
         "A forest guesses in how many page accesses a page is used again, and a cache keeps what is worth most for "
         "its time. It is one expert beside classics; the follower holds what the expert that hits most of late "
         "holds."
     ),
-    "floor": "At most 0.01 of hit ratio, and one reload of the cache, below the best classic in hindsight.",
+    "floor": (
+        "At most 0.01 of hit ratio, and one reload of the cache, below the rival: the way to run a classic that is "
+        "best on the part of the trace that chooses."
+    ),
     "unseen program": (
         "A test trace of the same kind of workload, recorded from a program that no train trace came from."
     ),

@@ -79,6 +79,14 @@ def test_the_csv_file_has_what_json_has_one_figure_a_column(project: Path) -> No
     assert "utilisation" not in rows[0]  # which no row has
 
 
+def test_what_is_written_is_said_below_the_figures_and_not_in_json(project: Path) -> None:
+    shown = run("models", "results", "--category", "mail", "-o", "mail.csv", "-o", "mail.json").stdout
+    assert shown.endswith("\nwritten: mail.csv, mail.json\n")
+    assert {path.name for path in project.glob("mail.*")} == {"mail.csv", "mail.json"}
+    assert "written" not in run("models", "results").stdout
+    assert "systems" in json.loads(run("models", "results", "--json", "-o", "all.csv").stdout)
+
+
 def test_the_csv_file_is_of_the_category_alone(project: Path) -> None:
     run("models", "results", "--category", "mail", "-o", "mail.csv")
     assert {own["category"] for own in read(project / "mail.csv")} == {"mail"}

@@ -146,8 +146,9 @@ def _nothing(found: Sequence[Tested], metrics: ShareMetrics) -> str:
     mixes = {case.name for case in found}
     on = f' of the mix "{found[0].name}"' if len(mixes) == 1 else ""
     return (
-        f'Keep {name_of(SHARED_LRU)} if you run it: validation chose "{name_of(metrics.advised or "")}", which in only '
-        f"{pays} of {len(saved)} sizes{on} saves {percent(LEAST_SAVING, 0)} of the pages read or more, and surely some."
+        f'Keep {name_of(SHARED_LRU)} if you run it: validation chose "{name_of(metrics.advised or "")}", which surely '
+        f"reads fewer pages from the disk, and at least {percent(LEAST_SAVING, 0)} fewer, in only {pays} of "
+        f"{len(saved)} sizes{on}."
     )
 
 

@@ -45,7 +45,7 @@ SPREAD = "lowest and highest"
 
 
 def tables(metrics: ReuseMetrics) -> list[Table]:
-    """Misses saved, home and carry-over at each capacity, each stream, each change of workload; those with rows."""
+    """Misses saved, home and away at each capacity, each stream, each change of workload; those with rows."""
     found = [reduction_table(metrics), group_table(metrics), trace_table(metrics), change_table(metrics)]
     return [table for table in found if table.rows]
 
@@ -97,7 +97,7 @@ def group_table(metrics: ReuseMetrics) -> Table:
         Column("SSD writes", "times the rival's, median"),
     ]
     rows = [_group_cells(group, promoted(metrics)) for group in metrics.groups()]
-    return Table(f"{_named(metrics)} at home and carried over", columns, rows)
+    return Table(f"{_named(metrics)} at home and away", columns, rows)
 
 
 def _named(metrics: ReuseMetrics) -> str:
@@ -278,7 +278,7 @@ RESULTS = Results(tables, values)
 
 
 KIND = "reuse"
-TITLE = "One cache for every workload: at home and carried over"
+TITLE = "One cache for every workload: at home and away"
 # Colour and form: either alone tells the three apart.
 MARKS: Mapping[Where, tuple[str, str]] = {"home": (BLUE, "o"), "set-up": (GREEN, "s"), "program": (VERMILION, "^")}
 LEFT_END = -10.0  # of the axis, in points: what loses more is an arrow there, with its figure
