@@ -422,7 +422,7 @@ def test_own_traces_are_fitted_in_and_challenge(copied, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     said = [line for line in done.stdout.splitlines() if line.startswith("models/bundles/")]
     made = {line.split(":")[0].split("/")[-1].split(".")[0]: line for line in said}
-    assert list(made) == ["reuse", "workload", "caching", "admission", "prefetch", "streams", "virtual"]
+    assert list(made) == ["reuse", "workload", "caching", "admission", "streams", "virtual"]
     after = (copied / "conf/matrix.yaml").read_text()
     assert after.count("imported/own.csv") == 2 and "imported/own.csv" not in before
     zoo = json.loads((copied / "zoo.json").read_text())
