@@ -99,7 +99,7 @@ TERMS = {
         "its time. It is one expert beside classics; the follower holds what the expert that hits most of late "
         "holds."
     ),
-    "floor": "At most 0.01 of hit ratio, and one reload of the cache, below the best classic in hindsight.",
+    "floor": "A hit ratio that is 0.01, and one reload of the cache, below that of the learned cache's rival.",
     "unseen program": (
         "A test trace of the same kind of workload, recorded from a program that no train trace came from."
     ),
