@@ -157,7 +157,7 @@ def kept_of(found: FlashTable) -> list[str]:
 
 def how_run(policy: str) -> str:
     """Whether what was simulated of a policy without a model can be run."""
-    return "a mounted cache runs it at a fixed setting alone" if is_mounted(policy) else "no runtime has it"
+    return "a mounted cache runs it only at a fixed setting" if is_mounted(policy) else "no runtime has it"
 
 
 def _keeps(row: RateRow) -> str:
@@ -273,7 +273,7 @@ def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
         )
     if found.scale != 1 and found.clock:
         lines.append(
-            f"Rates and $ are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."
+            f"Rates and $ are of the trace's clock; one second of it is {found.scale:g} s of a recorded day."
         )
     return lines
 
