@@ -187,7 +187,10 @@ def test_what_was_assumed_is_said(folder, monkeypatch, capsys):
     text = " ".join(run(monkeypatch, capsys, *words)[1].split())
     assert "A working set of" not in text
     text = " ".join(run(monkeypatch, capsys, *words, "--working-set", "1GiB")[1].split())
-    assert "A working set of 1 GiB is assumed to have the same hit ratios, and to take " in text
+    assert (
+        "A working set of 1 GiB is assumed to have the same hit ratios in proportionally larger caches, and to take "
+        in text
+    )
 
 
 def test_l2arc_without_a_clock_is_said_to_be_hardly_fed(folder, monkeypatch, capsys):

@@ -483,8 +483,8 @@ def assumed(found: Advice) -> list[str]:
         time = f", and to take {duration(seconds * found.scale)} for what the trace does in the {duration(seconds)} "
         text.append(
             f"The trace touches {human(found.bench.footprint * PAGE_BYTES)}. A working set of "
-            f"{size(found, found.bench.footprint)} is assumed to have the same hit ratios"
-            f"{f'{time}that count' if seconds else ''}."
+            f"{size(found, found.bench.footprint)} is assumed to have the same hit ratios in proportionally "
+            f"larger caches{f'{time}that count' if seconds else ''}."
         )
     return text + _buffer(found)
 
