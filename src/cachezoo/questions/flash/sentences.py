@@ -272,9 +272,7 @@ def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
             f"five years; one ten times as large lives ten times as long{much}."
         )
     if found.scale != 1 and found.clock:
-        lines.append(
-            f"Rates and $ are of the trace's clock; one second of it is {found.scale:g} s of a recorded day."
-        )
+        lines.append(f"Rates and $ are of the trace's clock; one second of it is {found.scale:g} s of a recorded day.")
     return lines
 
 
