@@ -89,9 +89,9 @@ EXAMPLES: Mapping[str, Example] = {
     "share": Example(
         f"cachezoo recommend --only share {TRACES}/database_test.parquet {TRACES}/web_test.parquet "
         f"{TRACES}/mail_test.parquet {TRACES}/fileserver_test.parquet --size 10% "
-        "--partitioner 'shared,shared(policy=s3fifo),equal,ucp,gvpa,static-best' -o share.png", 17
+        "--partitioner 'shared,shared(policy=s3fifo),equal,ucp,gvpa,static-best' -o share.png", 18
     ),
-    "trace-report": Example(f"cachezoo trace report {TRACES}/database_mariadb.parquet", 11),
+    "trace-report": Example(f"cachezoo trace report {TRACES}/database_mariadb.parquet", 12),
     "tiers": Example(
         f"cachezoo recommend --only tiers {TRACES}/database_mariadb.parquet --ram 16MiB --ssd 256MiB -o tiers.png", 21
     ),

@@ -32,11 +32,14 @@ def test_the_table_says_what_it_counts(trace):
     for word in ("accept_all", "rejectx", "coin_flip", "opt", "1MB/s", "2MB/s", "no limit", "disks busy", "reads hit"):
         assert word in text
     assert text.index("accept_all") < text.index("coin_flip") < text.index("opt ")
-    assert "disks that reads which miss keep busy all the time" in said
+    assert "how many disks are busy with seeks and transfers of reads that miss" in said
     assert "An I/O costs what a model of the disk wdredpro2tb says" in said
     assert "Counted after" in said and "segments of 4 KiB" in said and "blocks of 256 KiB" in said
-    assert "At 1MB/s, settings chosen afterwards: of the policies without a model" in said and "SSD lives" not in text
-    assert "Kept at 2MB/s throughout: " in said and "of the policies without a model (simulated; " in said
+    assert (
+        "At a limit of 1MB/s, settings chosen in hindsight: of the policies without a model" in said
+        and "SSD lives" not in text
+    )
+    assert "Kept at 2MB/s throughout, " in said and " is the best of the policies without a model: it keeps " in said
 
 
 def test_bundles_stand_beside_policies_and_json_holds_all(trace, tmp_path):

@@ -185,9 +185,12 @@ def test_a_time_that_the_disk_alone_reaches_needs_nothing(folder, monkeypatch, c
 def test_what_was_assumed_is_said(folder, monkeypatch, capsys):
     words = ("trace.parquet", "--hierarchy", "lru,hca", "--parts", "--endurance", "999DWPD")
     text = " ".join(run(monkeypatch, capsys, *words)[1].split())
-    assert "which stands for" not in text
+    assert "A working set of" not in text
     text = " ".join(run(monkeypatch, capsys, *words, "--working-set", "1GiB")[1].split())
-    assert "which stands for 1 GiB, and the " in text and " of the same load" in text
+    assert (
+        "A working set of 1 GiB is assumed to have the same hit ratios in proportionally larger caches, and to take "
+        in text
+    )
 
 
 def test_l2arc_without_a_clock_is_said_to_be_hardly_fed(folder, monkeypatch, capsys):

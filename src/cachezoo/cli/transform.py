@@ -211,7 +211,7 @@ def anonymise(
     columns: Columns = None,
     as_json: Json = False,
 ) -> None:
-    """Remove names and addresses, without changing what caches do.
+    """Remove names and addresses; caches that ignore both hit as before.
 
     Volumes, programs, users and hosts get pseudonyms; regions of 1 MiB are reordered. Times, sizes and operations stay:
     docs/anonymise.md says what they reveal.

@@ -99,8 +99,8 @@ TERMS = {
         "holds."
     ),
     "floor": (
-        "At most 0.01 of hit ratio, and one reload of the cache, below the rival: the way to run a classic that is "
-        "best on the part of the trace that chooses."
+        "A hit ratio: that of the rival, the way to run a classic that is best on the part of the trace that chooses, "
+        "less 0.01 and one reload of the cache."
     ),
     "unseen program": (
         "A test trace of the same kind of workload, recorded from a program that no train trace came from."

@@ -94,7 +94,8 @@ def curve_table(own: ObjectCurve) -> Table:
 def _how(found: ObjectCharacteristics) -> Section:
     """How the figures were made, and what the trace's source said."""
     texts = [
-        "Everything is counted over the whole trace, but hits, which are of its second half; nothing is sampled.",
+        "Hit ratios are of the trace's second half; everything else is counted over the whole trace.",
+        "Nothing is sampled.",
         "Objects have no addresses: nothing is said of order, runs, regions or reading ahead.",
     ]
     told = [line[:1].upper() + line[1:] for line in found.summary["remarks"]]

@@ -44,14 +44,15 @@ def curve_sentence(found: ObjectCharacteristics) -> str:
     best = float(own.hit_ratio.max())
     if best < LITTLE_REUSE:
         return (
-            f"A cache of any size gets at most {share(best)} of the requests with LRU: objects hardly come again, so "
-            "it hardly pays."
+            f"In the trace's second half LRU of any size hits on at most {share(best)} of the requests: objects hardly "
+            "come again, so a cache hardly pays."
         )
     at = int(np.flatnonzero(own.hit_ratio >= NEAR_BEST * best)[0])
     of_all = "the bytes of all objects" if own.unit == "bytes" else "all objects"
     told = (
-        f"LRU needs {capacity_words(own, int(own.capacities[at]))} ({share(int(own.capacities[at]) / own.whole)} of "
-        f"{of_all}) for hits on {share(float(own.hit_ratio[at]))} of the requests"
+        f"In the trace's second half LRU needs {capacity_words(own, int(own.capacities[at]))} "
+        f"({share(int(own.capacities[at]) / own.whole)} of {of_all}) for hits "
+        f"on {share(float(own.hit_ratio[at]))} of the requests"
     )
     more = ""
     if own.byte_hit_ratio is not None and not unsized(found):
@@ -68,7 +69,7 @@ def reuse_sentence(found: ObjectCharacteristics) -> str:
     own = found.reuse
     if own.requests_between is None:
         return "No object is requested twice: a cache of any size gets no hit."
-    told = f"{share(own.again_share)} of the requests are for objects requested before"
+    told = f"{share(own.again_share)} of the whole trace's requests are for objects requested before"
     within = [f"{number(own.requests_between.median)} other requests"]
     if own.bytes_between is not None and not unsized(found):
         within.append(f"{size(own.bytes_between.median)} that they ask for")
@@ -79,7 +80,7 @@ def reuse_sentence(found: ObjectCharacteristics) -> str:
     if void >= LEAST_VOID:
         told += f"; {share(void)} find theirs deleted or expired since, which no cache can hit"
         these = f"the other {share(own.held_share)}"
-    means = "little to cache" if own.held_share < LITTLE_REUSE else f"a cache can get at most {these}"
+    means = "little to cache" if own.held_share < LITTLE_REUSE else f"a cache can hit at most {these}"
     means = "much to cache" if own.held_share >= MUCH_REUSE else means
     return f"{told}: {means}."
 

@@ -144,7 +144,7 @@ def _papers(found: Characteristics) -> Section:
 def _how(found: Characteristics) -> Section:
     """How the figures were made, and what the trace's source said."""
     sampled = [curve for curve in found.curves if curve.error_90 is not None]
-    texts = ["Everything is counted over the whole trace, but what follows."]
+    texts = ["Hit ratios are of the trace's second half; everything else is counted over the whole trace."]
     if sampled:
         texts.append(
             f"Curves but LRU's: simulated on {significant(100 * sampled[0].rate)} % of the pages, chosen by a hash "
@@ -157,7 +157,7 @@ def _how(found: Characteristics) -> Section:
             f"{significant(100 * distances.error_90)} points (90 %) at most."
         )
     if len(texts) == 1:
-        texts = ["Everything is counted over the whole trace; nothing is sampled."]
+        texts.append("Nothing is sampled.")
     told = [line[:1].upper() + line[1:] for line in found.summary.remarks]
     texts += [f"How the file was read: {'; '.join(told)}."] if told else []
     return Section("how", "How this was made", texts, folded=True)

@@ -48,14 +48,15 @@ def curve_sentence(found: Characteristics) -> str:
     best = float(lru.hit_ratio.max())
     if best < LITTLE_REUSE:
         return (
-            f"A cache of any size gets at most {share(best)} of the page accesses with LRU: pages hardly come again, "
-            "so it pays for writes at most."
+            f"In the trace's second half LRU of any size hits on at most {share(best)} of the page accesses: pages "
+            "hardly come again, so a cache pays for writes at most."
         )
     enough = near_best(lru, NEAR_BEST * best) or int(lru.capacities[-1])
     lead = optimum.hit_ratio - lru.hit_ratio[np.searchsorted(lru.capacities, optimum.capacities)]
     at = int(np.argmax(lead))
     told = (
-        f"LRU needs {size(enough * PAGE_BYTES)} ({share(enough / int(lru.capacities[-1]))} of the footprint) for hits "
+        f"In the trace's second half LRU needs {size(enough * PAGE_BYTES)} "
+        f"({share(enough / int(lru.capacities[-1]))} of the footprint) for hits "
         f"on {share(float(lru.hit_ratio[lru.capacities == enough][0]))} of the page accesses; LRU of any size hits "
         f"on at most {share(best)}"
     )
@@ -169,14 +170,14 @@ def reuse_sentence(found: Characteristics) -> str:
     own = found.reuse
     if own.again.share == 0:
         return "No page is accessed twice: a cache of any size gets no hit."
-    told = f"{share(own.again.share)} of the page accesses are to pages accessed before"
+    told = f"{share(own.again.share)} of the whole trace's page accesses are to pages accessed before"
     within = []
     if own.distances.below_bytes:  # a sample of the pages may hold none that comes again
         within.append(f"{size(own.distances.below_bytes['50%'])} of other pages")
     if own.times is not None:
         within.append(duration(own.times.below_s["50%"]))
     soon = f", half of those within {' and '.join(within)}" if within else ""
-    means = "little to cache" if own.again.share < LITTLE_REUSE else "a cache can get at most these"
+    means = "little to cache" if own.again.share < LITTLE_REUSE else "a cache can hit at most these"
     means = "much to cache" if own.again.share >= MUCH_REUSE else means
     return f"{told}{soon}: {means}."
 

@@ -91,7 +91,8 @@ def test_what_a_trace_lacks_has_no_sentence(found):
     ("hits", "of_bytes", "words"),
     [
         ([0.4, 0.58, 0.6], [0.4, 0.57, 0.6],
-         ("LRU needs 512 B (50 % of the bytes of all objects) for hits on 58 % of the requests and 57 % of the bytes",
+         ("In the trace's second half LRU needs 512 B (50 % of the bytes of all objects) for hits on 58 % of the "
+          "requests and 57 % of the bytes",
           "; LRU of any size hits on at most 60")),
         ([0.4, 0.58, 0.6], [0.1, 0.3, 0.6], ("hits are of small objects more than misses are.",)),
         ([0.4, 0.58, 0.6], [0.4, 0.7, 0.7], ("hits are of large objects more than misses are.",)),
@@ -111,13 +112,13 @@ def test_how_much_cache(found, hits, of_bytes, words):
 @pytest.mark.parametrize(
     ("again", "held", "words"),
     [
-        (0.6, 0.6, ("60 % of the requests are for objects requested before", ": much to cache.")),
+        (0.6, 0.6, ("60 % of the whole trace's requests are for objects requested before", ": much to cache.")),
         (
             0.6,
             0.4,
-            ("; 20 % find theirs deleted or expired since, which no", "hit: a cache can get at most the other 40 %."),
+            ("; 20 % find theirs deleted or expired since, which no", "hit: a cache can hit at most the other 40 %."),
         ),
-        (0.3, 0.3, (": a cache can get at most these.",)),
+        (0.3, 0.3, (": a cache can hit at most these.",)),
         (0.08, 0.08, (": little to cache.",)),
     ],
 )
@@ -186,5 +187,6 @@ def test_the_command_writes_the_page_and_prints_sentences_and_figures(tmp_path):
 @pytest.mark.needs("public_traces")
 def test_numbers_by_first_appearance_are_no_order_of_addresses():
     said = run("trace", "report", sample("cases/object-ids-numbered-by-first-appearance.tr")).stdout
-    assert "50 % of the requests are for objects requested before" in " ".join(said.replace("│", " ").split())
+    text = " ".join(said.replace("│", " ").split())
+    assert "50 % of the whole trace's requests are for objects requested before" in text
     assert not [word for word in SPATIAL if word in said]

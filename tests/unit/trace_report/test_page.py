@@ -77,8 +77,8 @@ def test_a_long_trace_is_sampled_and_says_so():
     assert [curve.error_90 is None for curve in found.curves] == [True, False, False, False]
     html = trace_page(found)
     assert "90 %" in html
-    assert "nothing is sampled" not in html
-    assert "nothing is sampled" in trace_page(exact)
+    assert "Nothing is sampled." not in html
+    assert "Nothing is sampled." in trace_page(exact)
 
 
 def test_the_command_writes_the_page_and_prints_sentences(tmp_path):

@@ -35,7 +35,8 @@ def curve(policy: str, ratios: list[float]) -> Curve:
     ("lru", "optimum", "said"),
     [
         ([0.4, 0.58, 0.6], [0.5, 0.6, 0.6],
-         ("LRU needs 2 MiB (50 % of the footprint) for hits on 58 %", "10 points above LRU (at 1 MiB), so a better")),
+         ("In the trace's second half LRU needs 2 MiB (50 % of the footprint) for hits on 58 %",
+          "10 points above LRU (at 1 MiB), so a better")),
         ([0.4, 0.58, 0.6], [0.45, 0.6, 0.6],
          ("LRU needs 2 MiB", "5 points above LRU (at 1 MiB), so a better policy wins a little")),
         ([0.58, 0.59, 0.6], [0.59, 0.6, 0.6], ("LRU needs 1 MiB", "so keep LRU")),

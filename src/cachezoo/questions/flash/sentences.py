@@ -117,7 +117,7 @@ def leads_of(found: FlashTable) -> list[str]:
         rival, model, saved = lead.rival, lead.model, lead.saved
         wrote = _written(rival)
         text = (
-            f"At {lead.asked}, settings chosen afterwards: of the policies without a model "
+            f"At a limit of {lead.asked}, settings chosen in hindsight: of the policies without a model "
             f"{rival.policy}{_with(rival)} keeps the disks least busy"
         )
         text += f"; the sample does not tell it from {words(lead.level)}" if lead.level else ""
@@ -142,8 +142,8 @@ def kept_of(found: FlashTable) -> list[str]:
         rival, model, saved = lead.rival, lead.model, lead.saved
         name = f"{rival.policy}{_with(rival)}"
         if model is None or saved is None:
-            text = f"Kept at {lead.asked} throughout: {name} {_keeps(rival)}, writing {_written(rival)}, the "
-            text += "least here of the policies without a model"
+            text = f"Kept at {lead.asked} throughout, {name} is the best of the policies without a model: it "
+            text += f"{_keeps(rival)}, writing {_written(rival)}"
         else:
             does = "saves" if saved.value > 0 else "costs"
             text = f"As a cache would run it at {lead.asked}, as shipped{_with(model)}: {model.policy} "
@@ -157,7 +157,7 @@ def kept_of(found: FlashTable) -> list[str]:
 
 def how_run(policy: str) -> str:
     """Whether what was simulated of a policy without a model can be run."""
-    return "a mounted cache runs it at a fixed setting alone" if is_mounted(policy) else "no runtime has it"
+    return "a mounted cache runs it only at a fixed setting" if is_mounted(policy) else "no runtime has it"
 
 
 def _keeps(row: RateRow) -> str:
@@ -235,7 +235,7 @@ def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
     )
     if found.write_disks_busy is not None:
         busy = (
-            "disks busy: disks that reads which miss keep busy all the time (seek and transfer), mean and peak of "
+            "disks busy: how many disks are busy with seeks and transfers of reads that miss, mean and peak of "
             f"{windows.count} windows of {windows.seconds:,.3g} s; the trace's writes keep "
             f"{found.write_disks_busy:.3f} more busy where all is admitted."
         )
@@ -272,9 +272,7 @@ def notes(tables: Sequence[FlashTable], options: FlashOptions) -> list[str]:
             f"five years; one ten times as large lives ten times as long{much}."
         )
     if found.scale != 1 and found.clock:
-        lines.append(
-            f"Rates and $ are of the trace's clock; one second of it stands for {found.scale:g} s of a recorded day."
-        )
+        lines.append(f"Rates and $ are of the trace's clock; one second of it is {found.scale:g} s of a recorded day.")
     return lines
 
 

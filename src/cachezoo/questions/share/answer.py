@@ -134,7 +134,8 @@ def _hindsight(best: Score, now: Score | None, caches: Sequence[Score], found: C
     least = min((row for row in caches if found.keeps_floors(row)), key=lambda row: row.transfers, default=now)
     if least is best or least is now or least.lead(now, Goal.COST).value < NOTED:
         return ""
-    return f"Known only afterwards, {least.candidate} reads least: it {_compared(least, now, str(now.candidate))}."
+    compared = _compared(least, now, str(now.candidate))
+    return f"In hindsight {least.candidate} reads least, which {CHOOSING} did not choose: it {compared}."
 
 
 def _begin(best: Score) -> str:
@@ -232,7 +233,9 @@ def _sampled(found: Comparison) -> str:
     """That all of it is estimated, where it is."""
     if not found.case.sampled:
         return ""
-    return f"All of it is estimated from a sample, {percent(found.case.mix.rate)} of the pages, ± 90 %."
+    return (
+        f"All of it is estimated from a sample, {percent(found.case.mix.rate)} of the pages; ±: half a 90 % interval."
+    )
 
 
 def _bound(best: Score, found: Comparison) -> str:

@@ -77,6 +77,11 @@ def _saves(lead: Mean, rival: str = "") -> str:
     return saves(lead.value, lead.interval, LEAST_SAVING, rival)
 
 
+def _than(lead: Mean) -> str:
+    """What the answer saves against an offer, which the sentence has named; its lead over it."""
+    return ", as fast as the answer." if lead.interval == (0, 0) else f"; against that the answer {_saves(lead)}."
+
+
 def cells(row: Scored, found: Comparison) -> dict[str, str]:
     """A row of the table of a comparison."""
     tiered, bought = row.tiered, found.bought(row)
@@ -195,7 +200,7 @@ def caption(found: Comparison, device: str) -> str:
         parts.append("l2arc is fed by the clock, which the trace does not have")
     if bench.sample is not None:
         cut = "; requests as cut" if bench.uncut is None else ""
-        parts.append(f"estimated from {percent(bench.rate)} of the pages, ± 90 %{cut}")
+        parts.append(f"estimated from {percent(bench.rate)} of the pages; ±: half a 90 % interval{cut}")
     return "; ".join(parts)
 
 
@@ -357,7 +362,7 @@ def comparisons(found: Advice) -> list[str]:
     if found.ram_alone is not None and own.point.ssd_pages and found.ram_alone.point != own.point:
         lead = own.over(found.ram_alone)
         alone = f"RAM alone for at most {money(found.chosen.month)} a month: {versus(found, found.ram_alone)}"
-        text.append(f"{alone}; against that the answer {_saves(lead)}.")
+        text.append(f"{alone}{_than(lead)}")
     if found.ssd is not None and not own.point.ssd_pages:
         text.append(f"With an SSD: {versus(found, found.ssd)}{_unable(found.ssd)}.")
     elif found.ssd is None and not own.point.ssd_pages:
@@ -365,7 +370,7 @@ def comparisons(found: Advice) -> list[str]:
     if found.next_best is not None:
         lead = own.over(found.next_best)
         second = f"Next-best on the half that chose: {versus(found, found.next_best)}"
-        text.append(f"{second}; against that the answer {_saves(lead)}.")
+        text.append(f"{second}{_than(lead)}")
     return text + _unfed(found)
 
 
@@ -475,11 +480,11 @@ def assumed(found: Advice) -> list[str]:
         )
     if found.scale > 1:
         seconds = (found.bench.days or 0) * DAY_S
-        time = f", and the {duration(seconds)} that count for {duration(seconds * found.scale)} of the same load"
+        time = f", and to take {duration(seconds * found.scale)} for what the trace does in the {duration(seconds)} "
         text.append(
-            f"The trace touches {human(found.bench.footprint * PAGE_BYTES)}, which stands for "
-            f"{size(found, found.bench.footprint)}{time if seconds else ''}: the same parts of it are taken to "
-            "hit as often."
+            f"The trace touches {human(found.bench.footprint * PAGE_BYTES)}. A working set of "
+            f"{size(found, found.bench.footprint)} is assumed to have the same hit ratios in proportionally "
+            f"larger caches{f'{time}that count' if seconds else ''}."
         )
     return text + _buffer(found)
 

@@ -81,12 +81,12 @@ def summary_table(metrics: Found) -> Table:
         Column("use streams?", numeric=False),
         Column("written", "times its footprint, in the test cycle"),
         Column("without streams", "WAF: flash pages written over the host's, and with other victims"),
-        Column("equal parts", "of the address space, as validation chose; of the WAF without streams"),
-        Column("FIOS's choice", "of features, by the trace's characteristics; likewise"),
-        Column("chosen", "what validation chose of all that is learned; likewise, 90 % interval"),
-        Column("best dictionary", "in hindsight; likewise"),
-        Column("forest", "that predicts when a write dies; shipped where it is the best on validation; likewise"),
-        Column("bound", "placement by true lifetimes; likewise"),
+        Column("equal parts", "of the address space, as validation chose"),
+        Column("FIOS's choice", "of features, by the trace's characteristics"),
+        Column("chosen", "what validation chose of all that is learned, with its 90 % interval"),
+        Column("best dictionary", "in hindsight"),
+        Column("forest", "that predicts when a write dies, shipped where it is the best on validation"),
+        Column("bound", "placement by true lifetimes"),
     ]
     rows = [_summary_cells(one, model, trace) for one, model, _, trace in tests(metrics)]
     missing = [
@@ -94,7 +94,8 @@ def summary_table(metrics: Found) -> Table:
         for one in metrics.values()
         if not one.traces
     ]
-    return Table("Write amplification of a drive with streams, on test cycles", columns, [*rows, *missing])
+    title = "Write amplification of a drive with streams, on test cycles"
+    return Table(f"{title}; the last six columns are shares of that without streams", columns, [*rows, *missing])
 
 
 def _summary_cells(one: StreamsMetrics, model: StreamsModel, trace: StreamsTrace) -> list[Cell]:

@@ -180,10 +180,10 @@ def test_the_best_policy_that_a_controller_keeps_has_a_row_and_a_sentence():
         best = min(seconds, key=lambda name: (over[name], seconds[name]))
         assert row.policy == best == lead.rival.policy and lead.model is None
         assert row.segment_writes == ran[row.policy].segment_writes and cells(row, [found])[2] == f"{row.asked}, kept"
-        runs = "a mounted cache runs it at a fixed setting alone" if is_mounted(row.policy) else "no runtime has it"
+        runs = "a mounted cache runs it only at a fixed setting" if is_mounted(row.policy) else "no runtime has it"
         assert line == (
-            f"Kept at {row.asked} throughout: {row.policy} keeps {row.disks_busy:.3f} disks busy, writing "
-            f"{rate(row.written_bytes_s)}, the least here of the policies without a model (simulated; {runs})."
+            f"Kept at {row.asked} throughout, {row.policy} is the best of the policies without a model: it keeps "
+            f"{row.disks_busy:.3f} disks busy, writing {rate(row.written_bytes_s)} (simulated; {runs})."
         )
     names = ("coin_flip", "rejectx+s3fifo", "bloom_rejectx+fifo")
     assert [is_mounted(name) for name in names] == [True, True, False]

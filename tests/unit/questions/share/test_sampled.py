@@ -201,7 +201,9 @@ def test_what_is_advised_is_in_sizes_of_the_whole_cache_and_can_be_run(folder, e
     text = next(line for line in service(own) if line.startswith("to try it")).split("'")[1]
     again = found(exact.case.mix, text, now=parse(text, 64)).rows[0]
     assert again.transfers == pytest.approx(row.transfers, abs=2 * row.error_90)
-    assert answer(own).endswith("All of it is estimated from a sample, 25.0\xa0% of the pages, ± 90 %.")
+    assert answer(own).endswith(
+        "All of it is estimated from a sample, 25.0\xa0% of the pages; ±: half a 90 % interval."
+    )
     said = values(own)
     assert said["trace_sampled"] == 0.25 and said["rows"][0]["transfers_error_90"] == row.error_90 > 0
     assert {"hit_ratio", "transfers"} == set(said["rows"][0]["applications_error_90"][0])

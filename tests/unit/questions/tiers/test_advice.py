@@ -18,7 +18,7 @@ from cachezoo.questions.tiers.budget import Money, Point
 from cachezoo.questions.tiers.hierarchy import parse_hierarchy
 from cachezoo.questions.tiers.options import SizeOptions
 from cachezoo.questions.tiers.purchase import Rating, Terms
-from cachezoo.questions.tiers.sentences import headline, lines, runs
+from cachezoo.questions.tiers.sentences import headline, lines, runs, versus
 from cachezoo.settings.prices import BUILT_IN
 from cachezoo.show.formats import latency, ordinary
 from tests.tiers_data import PAGE, byte_trace, skewed
@@ -70,6 +70,13 @@ def test_of_pages_that_hardly_come_twice_nothing_is_bought(terms):
     assert found.answer.nothing and found.why == "nothing"
     said = ordinary(headline(found))
     assert said.startswith("Buy nothing: ") and "against the" in said
+
+
+def test_what_is_as_fast_as_the_answer_is_no_saving():
+    found = advice(hardly_any_twice())
+    for other, said in ((found.chosen, "; against that the answer "), (found.answer, ", as fast as the answer.")):
+        text = " ".join(lines(replace(found, next_best=other)))
+        assert f"{versus(found, other)}{said}" in text
 
 
 def test_writes_that_would_wear_every_ssd_out_leave_ram_alone():

@@ -117,8 +117,10 @@ def test_the_section_has_a_row_a_category_and_a_table_of_placements(tmp_path):
 def test_results_have_them_as_tables_and_values_by_category():
     found = {"ledger": metrics(), "web": nothing()}
     assert [table.caption.split(":")[0] for table in RESULTS.tables(found)] == [
-        "Write amplification of a drive with streams, on test cycles", "ledger"
-    ]  # fmt: skip
+        "Write amplification of a drive with streams, on test cycles; the last six columns are shares of that without "
+        "streams",
+        "ledger",
+    ]
     values = RESULTS.values(found)
     assert [(one["category"], one["use"]) for one in values["categories"]] == [
         ("ledger", "yes"),
