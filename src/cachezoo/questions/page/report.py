@@ -87,7 +87,7 @@ def page_of(found: Recommendation) -> str:
         ("pages touched", human(bench.n_pages * PAGE_BYTES) + sentences.sampled(found)),
         ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {duration(DAY_S * days)}")),
         ("first accesses", f"{share(bench.first_share)}: no cache has them"),
-        ("confidence", found.confidence.level),
+        ("trust", found.confidence.level),
     ]
     texts = [
         "Rows are twice as large each, up to all pages that the trace touches; a budget and the two sizes about a "
@@ -125,11 +125,11 @@ def _choices(found: Recommendation) -> list[Choice]:
     row, level = found.row, found.confidence.level
     size, texts = human(row.capacity * PAGE_BYTES), [*sentences.reasons(found), *sentences.notes(found)]
     if run is None:
-        return [Choice("Page cache", "none for speed", f"{level} confidence", TONES[level], texts)]
+        return [Choice("Page cache", "none for speed", f"{level} trust", TONES[level], texts)]
     name = run.policy.rpartition("/")[2]
     if found.learned is not None and run.policy == found.learned.bundle:
         texts.insert(0, f"In place of {name_of(row.ran.policy)}, of which the rest speaks: {answer.learned(found)}")
-    choices = [Choice("Page cache", f"{name} {size}", f"{level} confidence", TONES[level], texts, run.command)]
+    choices = [Choice("Page cache", f"{name} {size}", f"{level} trust", TONES[level], texts, run.command)]
     if (reads := answer.run_reads(found)) is not None:
         choices.append(Choice("Read cache", f"{reads.policy} {size}", "the SSD holds only copies", code=reads.command))
     if (other := found.admitted) is None:
