@@ -209,9 +209,9 @@ def buying(found: Recommendation) -> str:
     if own.what == "all in RAM":
         pays = "No SSD bears these writes for less"
         if own.pays_bytes:
-            pays = f"Above {_short(own.pays_bytes)} touched, an SSD for all of it is cheaper{aside}"
+            pays = f"Above {_short(own.pays_bytes)} touched, an SSD for all is cheaper{aside}"
         size = human(found.bench.n_pages * PAGE_BYTES)
-        hits = "" if found.whole else f"; {share(found.picked.rows[-1].ran.hit_ratio)} of page accesses hit"
+        hits = "" if found.whole else f"; {share(found.picked.rows[-1].ran.hit_ratio)} hit"
         return f"RAM for all of it, no SSD: {size}, {_modules(own.all_ram)}{hits}. {there} {pays} {yours}."
     if own.what == "RAM":
         dear = f"an SSD that bears these writes costs more {yours}"

@@ -122,7 +122,7 @@ def _doubts(bench: Halves, row: Row, ranking: Ranking, place: int | None, useful
         loss = float(ranking.second[:, place].max() - ranking.second[ranking.policies.index(row.ran.policy), place])
         if loss > STEADY_LOSS:
             best = ranking.policies[int(ranking.second[:, place].argmax())]
-            more, late = f"{number(100 * loss, 1)} points more", "on the trace's second half"
+            more, late = f"{number(100 * loss, 1)} points more", "on the second half"
             text = f"{name_of(best)} would have hit {more} {late}, but the first half chooses the policy"
             if best == row.chosen:  # compared on a sample of the pages, it was further ahead than on more of them
                 text = f"on a sample of the pages {name_of(best)} hit {more} {late}, but not on more of them"

@@ -237,7 +237,7 @@ def faster(found: Recommendation) -> str:
     if known is None or not len(known) or (median := float(np.median(known))) >= found.bench.no_cache_us / MUCH_FASTER:
         return ""
     half = f"half of the requests took at most {latency(median)}"
-    return f" Times assume a slower disk than the one that was recorded ({half}): expect to save less."
+    return f" Times assume a slower disk than the recorded one ({half}): expect to save less."
 
 
 def model_words(found: Recommendation) -> list[str]:

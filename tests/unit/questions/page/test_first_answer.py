@@ -150,7 +150,7 @@ def test_response_times_are_in_the_answer_and_trust_says_where_storage_is_faster
         trace = dataclasses.replace(bench.trace, latency_us=np.full(len(bench.trace), us, np.int64))
         lines = answer.lines(recommend("made.csv", trace, BUILT_IN, Options()))
         trusted[us] = next(line.texts[0] for line in lines if line.label == "Trust")
-    faster = "than the one that was recorded (half of the requests took at most 52 µs): expect to save less."
+    faster = "than the recorded one (half of the requests took at most 52 µs): expect to save less."
     assert f"Times assume a slower disk {faster}" in ordinary(trusted[52])
     assert "slower disk" not in trusted[4000]
 
@@ -273,10 +273,10 @@ def test_what_ram_for_all_pages_brings_and_above_what_an_ssd_is_cheaper():
     found = asked(zipf(40_000, 8000))
     assert found.bought.what == "all in RAM" and not found.whole
     said = answer.buying(found)
-    assert f"; {share(found.picked.rows[-1].ran.hit_ratio)} of page accesses hit." in said
+    assert f"; {share(found.picked.rows[-1].ran.hit_ratio)} hit." in said
     assert found.bought.pays_bytes == 16 * GIB  # the smallest SSD that bears these writes costs more than 16 GiB of RAM
-    assert " Above 16 GiB touched, an SSD for all of it is cheaper (" in said
-    assert "accesses hit" not in answer.buying(asked(zipf(40_000, 8000), budget=Size.parse("100%")))
+    assert " Above 16 GiB touched, an SSD for all is cheaper (" in said
+    assert " hit." not in answer.buying(asked(zipf(40_000, 8000), budget=Size.parse("100%")))
 
 
 @pytest.mark.parametrize(("step_us", "brief"), [(1000, True), (1_000_000, False)])
