@@ -85,7 +85,7 @@ def on_average(found: Recommendation) -> str:
     hardly_less = MUCH_LESS * least.capacity > row.capacity
     if hardly_less and why == "on average":
         return ""
-    sure = "It comes nearest to" if why == "on average" else "The size is for"
+    sure = "It comes nearest to" if why == "on average" else "The size reaches"
     less = f"; on average {human(least.capacity * PAGE_BYTES)} reaches it ({percent(least.ran.hit_ratio)})"
     return f" {sure} {hit:g} with 90 % confidence{'' if hardly_less else less}."
 
