@@ -221,10 +221,10 @@ def losing(facts: Facts) -> str:
         kinds.setdefault(one.model.partition(".")[0], []).append(one.promoted)
     every = [one for own in kinds.values() for one in own]
     none = [FOR[kind] for kind, own in kinds.items() if not any(own)]
+    short = f" On the short traces {words(behind)} no promoted page cache surely beats hindsight's best classic."
     return (
         f"**Where models lose.** {every.count(False)} of {len(every)} models are not promoted"
-        f"{f', including all for {words(none)}' if none else ''}. On these short traces no promoted page cache "
-        f"surely beats hindsight's best classic: {_listed(behind)}."
+        f"{f', including all for {words(none)}' if none else ''}.{short if behind else ''}"
     )
 
 
@@ -253,7 +253,7 @@ def claims(_: Facts) -> str:
     holds, count = (sum(column) for column in zip(*totals.values(), strict=True))
     each = [f"{name.replace('The ', 'the ')} {own} of {its}" for name, (own, its) in totals.items()]
     return (
-        f"**Papers.** Of {count} claims of {len(totals)} papers, our goals included, {holds} hold here: {words(each)} "
+        f"**Papers.** Of {count} claims, of {len(totals)} papers or goals of ours, {holds} hold here: {words(each)} "
         "([each](lab/results/claims.md))."
     )
 

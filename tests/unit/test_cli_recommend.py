@@ -43,7 +43,9 @@ def test_the_first_answer_is_short_and_writes_nothing(folder):
     status, said, _ = run("raw.2026.csv", "--no-models")
     assert status == 0
     assert labels(said) == list(LABELS[:-1])
-    assert "of write-back page cache" in said and "As a read cache, whose SSD holds only copies" in said
+    whole = " ".join(said.split())
+    for part in ("of write-back SSD cache", "As a read cache, ", "; its SSD holds only copies."):
+        assert part in whole
     assert "too short to say" in said  # four seconds are recorded: nothing is said of years
     commands = [line for line in said.splitlines() if "cachezoo " in line]
     assert all(len(line) <= 80 for line in said.splitlines() if line not in commands)
@@ -59,7 +61,7 @@ def test_the_first_answer_is_short_and_writes_nothing(folder):
 def test_wide_enough_it_is_few_lines(folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     _, said, _ = run("raw.2026.csv", "--no-models")
-    assert len(said.splitlines()) <= 11
+    assert len(said.splitlines()) <= 12
 
 
 def test_a_page_is_written_where_it_is_named(folder):
@@ -80,7 +82,7 @@ def test_more_shows_what_each_size_brings(folder):
     table = table_of(said)
     assert len(table) >= 5
     assert sum(line.startswith(" > ") for line in table) == 1
-    assert "Confidence: " in said and "again: cachezoo simulate raw.2026.csv --policy " in said
+    assert "Confidence" not in said and "again: cachezoo simulate raw.2026.csv --policy " in said
 
 
 def test_the_first_row_that_is_shown_is_held_against_none(folder):

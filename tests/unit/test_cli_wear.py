@@ -88,10 +88,10 @@ def test_streams_pay_where_hot_and_cold_chunks_lie_side_by_side(run):
     assert said["host_pages"] == 20_000
     assert said["footprint"] == len(set(hot_and_cold().tolist()))
     assert said["answer"].startswith(
-        "Do streams pay? Yes, under each rule by which the drive chose the block to erase (greedy, cost-benefit): at "
+        "Do streams pay? Yes, under each rule by which the drive chose the block to erase (greedy, cost-benefit). At "
         "20 % over-provisioning and with greedy the drive without streams writes "
     )
-    assert re.search(r"\. With cost-benefit it writes [0-9.]+ without streams, and with ", said["answer"])
+    assert re.search(r"\. With cost-benefit it writes [0-9.]+ without streams\. With ", said["answer"])
     assert {row["victim"] for row in said["rows"]} == {"greedy", "cost-benefit"}
     for advice in said["advice"]:
         own = rows_of(out, advice["victim"])
@@ -115,10 +115,10 @@ def test_the_answer_speaks_of_what_was_best_on_the_cycle_before_not_on_the_one_t
     equal, fios = rows["equal", 4, 0.28], rows["fios:F", 4, 0.28]
     assert fios["waf_before"] < equal["waf_before"]
     assert fios["waf"] > equal["waf"]
-    said = f"with fios:F, 4 streams, chosen on the previous cycle, {fios['waf']:.2f}: "
+    said = f". With fios:F, 4 streams, chosen on the previous cycle, it writes {fios['waf']:.2f}: "
     assert said in json.loads(out)["answer"]
     halves = json.loads(run(*parts[1:], *words)[1])
-    assert "with equal, 4 streams, the best in hindsight, " in halves["answer"]
+    assert ". With equal, 4 streams, the best in hindsight, it writes " in halves["answer"]
     assert {row["waf_before"] for row in halves["rows"]} == {None}
 
 
@@ -154,7 +154,7 @@ def test_several_traces_are_cycles_and_one_is_cut_into_them(run):
         (
             np.arange(60_000) % 20_000, ("--placement", "equal,oracle", "--op", "15%"),
             "Do streams pay? No, there is nothing to gain, under each rule by which the drive chose the block to erase "
-            "(greedy, cost-benefit): at 15 %",
+            "(greedy, cost-benefit). At 15 %",
             "1.0 times the trace's distinct pages (156.2 MiB).",
         ),
         (
@@ -163,7 +163,7 @@ def test_several_traces_are_cycles_and_one_is_cut_into_them(run):
         ),
         (
             hot_and_cold(), ("--placement", "sepbit,oracle", "--op", "28%"),
-            "Do streams pay? No placement that a host can use is among these: ",
+            "Do streams pay? No placement that a host can use is among these. ",
             "A drive that places by itself, which no host can choose, has 2.",
         ),
     ],

@@ -96,6 +96,7 @@ def test_there_are_four_findings_of_one_line_and_none_needs_a_loss(facts):
     assert " not promoted, including all for " in losing(facts)
     kept = Facts(replace(facts.run, systems={}, by_category={}))
     assert "including" not in losing(kept)
+    assert "On the short traces" not in losing(Facts(replace(facts.run, pages=[])))
 
 
 def test_every_kind_of_model_has_words(facts):

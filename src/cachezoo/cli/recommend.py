@@ -159,12 +159,13 @@ def _print_more(found: "Recommendation") -> None:
 
     from cachezoo.console import out
     from cachezoo.questions.page import sentences
+    from cachezoo.questions.page.answer import untold
     from cachezoo.questions.page.candidates import name_of
 
     out().print(_table(found))
     replaced = f"The table and what follows are of {name_of(found.row.ran.policy)}, which the learned cache replaces."
     first_line = replaced if found.taken is not None else sentences.headline(found)
-    lines = [first_line, *sentences.reasons(found), sentences.how_sure(found), *sentences.notes(found)]
+    lines = [first_line, *sentences.reasons(found), *untold(found), *sentences.notes(found)]
     for line in (*lines, *sentences.model_words(found)):
         out().print(Text(line))
     first = f" (save what came by the pipe as {sentences.SAVED} first)" if found.options.piped else ""

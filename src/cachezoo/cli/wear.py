@@ -279,7 +279,7 @@ def _print_caches(caches: "list[CacheWrites]", tables: "list[WearTable]", title:
     ]
     caption = (
         f"counted: cycle {tables[0].cycles} of {tables[0].cycles}; pages of 4 KiB; WAF: flash pages written for each "
-        f"that the cache writes; drive writes until a block has had {tables[0].endured:,} erases"
+        f"that the cache writes; drive writes until blocks have had {tables[0].endured:,} erases, if they wear evenly"
     )
     print_rows(rows, title, caption, CACHE_COLUMNS, tuple(CACHE_COLUMNS))
     for cache, table in zip(caches, tables, strict=True):
@@ -316,7 +316,7 @@ def _print(found: "WearTable", name: str) -> None:
         f"counted: cycle {found.cycles} of {found.cycles}; victim: which block the drive erases; WAF: flash pages "
         "written for each of the host, with its interval by blocks of time; of a block: its erases since the drive was "
         "new, least / mean / most; drive writes "
-        f"until a block has had {found.endured:,} erases; streams: that writes of the host went to"
+        f"until blocks have had {found.endured:,} erases, if they wear evenly; streams: that writes of the host went to"
     )
     shown = dict.fromkeys(row.placement for row in found.rows)
     for names, what in (

@@ -1,8 +1,9 @@
-"""Which compositions a mounted cache and a bundle run: rules whose memory is bounded and that only look back.
+"""Which compositions are recommended to be run and become bundles: rules whose memory is bounded, and that look back.
 
 Left out is what sees the future, follows several caches or reads more of a request than its place: bounds, `follow`,
 `vrm`, what learns as it goes, and evictions that go by flags or by sizes. `lfu` keeps a count of every page that it
-ever saw, and with a bound on them is another policy; `inlfu`, which forgets a page's count as it leaves, is here.
+ever saw, and with a bound on them is another policy: libcachezoo and a mounted cache run that one by its text, but no
+bundle can promise the simulator's decisions of it. `inlfu`, which forgets a page's count as it leaves, is here.
 """
 
 import numpy as np
@@ -16,6 +17,7 @@ from cachezoo.policies.evictions.classics import (
     FIFO,
     INLFU,
     LARC,
+    LFU,
     LIRS,
     LRU,
     S3FIFO,
@@ -37,22 +39,26 @@ _KNOWN = tuple({one.id: one for one in table} for table in (ADMISSIONS, EVICTION
 
 
 def missing(spec: Spec) -> str | None:
-    """The name of a component that a mounted cache does not run; None where it runs the whole composition."""
+    """The name of a component that no bundle holds; None where one holds the whole composition."""
     own = (spec.admission, spec.eviction, spec.prefetch)
     return next((one.id for one, known in zip(own, _KNOWN, strict=True) if one.id not in known), None)
 
 
 def mounted(text: str) -> Spec:
-    """The composition of a text that a mounted cache runs.
+    """The composition of a text that becomes a bundle.
 
     Raises:
-        ConfigError: `cachezoo.policies.spec.parse` refuses it, or it runs in the simulator alone.
+        ConfigError: `cachezoo.policies.spec.parse` refuses it, it runs in the simulator alone, or it is `lfu`.
     """
     spec = parse(text)
     name = missing(spec)
     if name is not None:
         able = "; ".join(f"{kind}: {', '.join(known)}" for kind, known in zip(KINDS, _KNOWN, strict=True))
-        raise ConfigError(f"policy {spec}: {name} runs in the simulator alone; a mounted cache runs {able}")
+        why = "runs in the simulator alone" if name != LFU.id else (
+            "counts every page ever seen, which a bundle cannot; libcachezoo and cachezoo serve run it without a "
+            "bundle, and forget the oldest counts"
+        )  # fmt: skip
+        raise ConfigError(f"policy {spec}: {name} {why}; a bundle holds {able}")
     if dict(spec.eviction.values).get("libcachesim"):
         raise ConfigError(f"policy {spec}: libcachesim = 1 is for comparison, in the simulator alone; leave it out")
     eviction = spec.composition().eviction

@@ -178,7 +178,7 @@ def test_the_document_is_as_jsonschema_has_it(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("belady", "belady runs in the simulator alone; a mounted cache runs"),
+        ("belady", "belady runs in the simulator alone; a bundle holds admission"),
         ("follow(experts=lru|arc)", "follow runs in the simulator alone"),
         ("vrm", "vrm runs in the simulator alone"),
         ("azor", "azor runs in the simulator alone"),

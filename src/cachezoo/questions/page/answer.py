@@ -33,8 +33,7 @@ CANONICAL = ".parquet"
 SYSTEMS = "bcache, dm-cache, Open CAS, ZFS"
 ROUNDING = 1e-9
 SHARE_DIGITS = 1
-MOST_DOUBTS = 2
-COPIES = "whose SSD holds only copies"
+COPIES = "its SSD holds only copies"
 RECORD = f"cachezoo trace capture --device {DISK} --seconds 86400 -o day.parquet"
 
 
@@ -126,7 +125,7 @@ def answer(found: Recommendation) -> list[str]:
     if why in ("unreachable", "on average") or sentences.slower(found):
         first = f"{sentences.headline(found)} {'' if found.all_read else 'Write-back; '}{best}.{_at_risk(found)}"
         return [first, reading(found)]
-    what = "cache" if found.all_read else "write-back page cache"
+    what = "SSD cache" if found.all_read else "write-back SSD cache"
     beside = [best] if row.ran.policy == SIMPLEST or found.whole else [f"LRU {share(row.lru)}", best]
     if found.unbounded is not None:
         beside.append(f"{UNBOUNDED.name}, in simulation only, {share(found.unbounded.hit_ratio)}")
@@ -165,7 +164,7 @@ def reading(found: Recommendation) -> str:
         return "As a read cache before the disk: nothing, as all that is counted are writes."
     explained = found.row.ran.hit_ratio < found.best.mean - ROUNDING  # in the line before
     hits = f"{share(own.mean)} of reads ({_best(own.mean, own.best, explained)})"
-    return f"As a read cache, {COPIES}: {hits}."
+    return f"As a read cache, {name_of(own.policy)}: {hits}; {COPIES}."
 
 
 def _promise(hits: float | None) -> list[str]:
@@ -210,9 +209,10 @@ def buying(found: Recommendation) -> str:
     if own.what == "all in RAM":
         pays = "No SSD bears these writes for less"
         if own.pays_bytes:
-            pays = f"Above {_about(own.pays_bytes)} touched, an SSD is cheaper{aside}"
+            pays = f"Above {_short(own.pays_bytes)} touched, an SSD for all is cheaper{aside}"
         size = human(found.bench.n_pages * PAGE_BYTES)
-        return f"RAM for all of it, no SSD: {size}, {_modules(own.all_ram)}. {there} {pays} {yours}."
+        hits = "" if found.whole else f"; {share(found.picked.rows[-1].ran.hit_ratio)} hit"
+        return f"RAM for all of it, no SSD: {size}, {_modules(own.all_ram)}{hits}. {there} {pays} {yours}."
     if own.what == "RAM":
         dear = f"an SSD that bears these writes costs more {yours}"
         return f"RAM of this size, no SSD: {_modules(own.ram)}; {dear}. {there}"
@@ -226,13 +226,13 @@ def buying(found: Recommendation) -> str:
 def _modules(own: Bought) -> str:
     """Modules of RAM as they are sold."""
     assert own.ram is not None
-    each = human(own.ram.each_bytes).replace(".0 ", " ")
-    return f"sold as {f'{own.ram.count:,} of ' if own.ram.count > 1 else ''}{each} for {money(own.usd)}"
+    many = f"{own.ram.count:,} of " if own.ram.count > 1 else ""
+    return f"sold as {many}{_short(own.ram.each_bytes)} for {money(own.usd)}"
 
 
-def _about(size: float) -> str:
-    """A size to two digits."""
-    return human(float(f"{size:.1e}")).replace(".0 ", " ")
+def _short(size: float) -> str:
+    """A size without a digit that says nothing."""
+    return human(size).replace(".0 ", " ")
 
 
 def wear(found: Recommendation) -> str:
@@ -261,17 +261,27 @@ def _wear(found: Recommendation) -> str:
     return text
 
 
+def _is_brief(found: Recommendation) -> bool:
+    """Whether a longer trace is to be recorded first, so that one reason is enough."""
+    return found.bench.short or found.confidence.level == "low"
+
+
+def untold(found: Recommendation) -> list[str]:
+    """The trust with all reasons, where the answer names the first of several alone."""
+    return [sentences.how_sure(found)] if _is_brief(found) and len(found.confidence.reasons) > 1 else []
+
+
 def _trust(found: Recommendation) -> tuple[str, str]:
-    """The confidence, why it is no higher, and what to record if more is to be known."""
+    """The level, why it is no higher, and what to record if more is to be known."""
     own, bench = found.confidence, found.bench
     level = own.level[0].upper() + own.level[1:]
     faster = sentences.faster(found) if found.picked.useful and not sentences.slower(found) else ""
     if not own.reasons:
         counted = duration(DAY_S * (bench.span_days or 0.0))
         return f"{level}: nothing speaks against it in {counted} counted.{faster}", ""
-    if bench.short or own.level == "low":
+    if _is_brief(found):
         return f"{level}: {own.reasons[0]}.{faster} Record a day:", RECORD
-    return f"{level}: {'; '.join(own.reasons[:MOST_DOUBTS])}.{faster}", ""
+    return f"{level}: {'; '.join(own.reasons)}.{faster}", ""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""What to buy for a recommended size: RAM for all pages, RAM for the size, or an SSD; and from where on an SSD pays.
+"""What to buy for a recommended size: RAM for all pages, RAM for the size, or an SSD; and above what an SSD pays.
 
 It goes by money alone, at the prices built in. RAM serves no later than an SSD, so that an SSD is bought only if it
 lasts, and costs less than RAM both to buy and by the month, with wear and power (`cachezoo.questions.tiers.purchase`).
 How much of both together `recommend --only ram-ssd` says.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +19,8 @@ What = Literal["all in RAM", "RAM", "SSD"]
 RAM, SSD = parse_hierarchy("lru"), parse_hierarchy("lru | lru")
 STEPS, MOST_STEPS = 4, 72
 """Working sets that are looked at: so many for each doubling of a GiB, up to 256 TiB."""
+CLOSE = 1.01
+"""Times a working set that does not pay, the next that does at most."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Buy:
     all_ram: Bought  # RAM for all pages
     ram: Bought  # RAM for the size
     ssd: Bought  # an SSD for the size
-    pays_bytes: float | None  # working set from which on an SSD for all of it costs less than RAM; None: none looked at
+    pays_bytes: float | None  # working set above which an SSD for all of it costs less than RAM; None: none looked at
     clock: bool  # whether the SSD's wear is known, and so counts
 
     def values(self) -> dict[str, Any]:
@@ -58,18 +61,27 @@ def _pays(ssd: Bought, ram: Bought) -> bool:
 
 
 def pays_from(pages: int, written_a_day: float | None) -> float | None:
-    """Bytes of the working set from which on an SSD for all of it pays; None where none that is looked at does.
+    """Bytes of the working set above which an SSD for all of it pays; None where none that is looked at does.
 
-    A larger working set is the trace scaled: in bytes, and in time, so that the SSD is written as much a day.
+    A larger working set is the trace scaled: in bytes, and in time, so that the SSD is written as much a day. RAM is
+    sold in modules, so that its price jumps: the size is halved towards the last that does not pay.
     """
-    found = None
-    for step in range(MOST_STEPS, -1, -1):
-        size = GIB * 2 ** (step / STEPS)
+
+    def pays(size: float) -> bool:
         shop = Shop(BUILT_IN, Terms(), pages, size / (pages * PAGE_BYTES))
-        if not _pays(_ssd(shop, pages, written_a_day), _ram(shop, pages)):
-            break
-        found = size
-    return found
+        return _pays(_ssd(shop, pages, written_a_day), _ram(shop, pages))
+
+    sizes = [GIB * 2 ** (step / STEPS) for step in range(MOST_STEPS + 1)]
+    least = next((place for place in range(MOST_STEPS, -1, -1) if not pays(sizes[place])), -1)
+    if least == MOST_STEPS:
+        return None
+    if least < 0:
+        return sizes[0]
+    low, high = sizes[least], sizes[least + 1]
+    while high > CLOSE * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if pays(middle) else (middle, high)
+    return low
 
 
 def buy(n_pages: int, capacity: int, written_a_day: float | None) -> Buy:

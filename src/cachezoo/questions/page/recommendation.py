@@ -118,18 +118,18 @@ def _doubts(bench: Halves, row: Row, ranking: Ranking, place: int | None, useful
         lead, name = row.lead, name_of(row.chosen)
         figures = f"{points(100 * lead.value)}, 90 % interval {span(lead.interval, 1)}"
         doubts.append(("medium", f"the lead of {name} over LRU is not sure ({figures}): LRU may do as well"))
-    interval = row.ran.interval
-    if interval is not None and (half := (interval[1] - interval[0]) / 2) > SURE:
-        doubts.append(("medium", f"the hit ratio changes over time: ± {number(100 * half)} points on average"))
     if place is not None:
         loss = float(ranking.second[:, place].max() - ranking.second[ranking.policies.index(row.ran.policy), place])
         if loss > STEADY_LOSS:
             best = ranking.policies[int(ranking.second[:, place].argmax())]
-            more, half = f"{number(100 * loss, 1)} points more", "on the trace's second half"
-            text = f"{name_of(best)} would have hit {more} {half}, but the first half chooses the policy"
+            more, late = f"{number(100 * loss, 1)} points more", "on the second half"
+            text = f"{name_of(best)} would have hit {more} {late}, but the first half chooses the policy"
             if best == row.chosen:  # compared on a sample of the pages, it was further ahead than on more of them
-                text = f"on a sample of the pages {name_of(best)} hit {more} {half}, but not on more of them"
+                text = f"on a sample of the pages {name_of(best)} hit {more} {late}, but not on more of them"
             doubts.append(("medium", text))
+    interval = row.ran.interval
+    if interval is not None and (half := (interval[1] - interval[0]) / 2) > SURE:
+        doubts.append(("medium", f"the hit ratio changes over time: ± {number(100 * half)} points on average"))
     return doubts
 
 
@@ -147,6 +147,7 @@ def confidence(bench: Halves, row: Row, ranking: Ranking, useful: bool = True) -
     levels = {level for level, _ in doubts}
     level: Level = "low" if "low" in levels else "medium" if levels else "high"
     best = ranking.times_best(row.ran.policy, place) if place is not None else 0
+    doubts.sort(key=lambda doubt: doubt[0] != level)  # what makes it as low as it is comes first
     return Confidence(level, tuple(reason for _, reason in doubts), best, bench.blocks if place is not None else 0)
 
 

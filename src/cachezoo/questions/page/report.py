@@ -29,10 +29,10 @@ TERMS = {
     "page access": "One touch of a page by a request; a request of 64 KiB makes 16.",
     "hit ratio, hit": "The share of page accesses that the cache serves.",
     "point": "A hundredth of a hit ratio: from 40 % to 42 % are 2 points.",
-    "knee": "The size beyond which a further MiB brings less than half of what the average MiB up to all pages does.",
+    "knee": "The size beyond which a further MiB brings less than half of what the average MiB up to all pages brings.",
     "time block": "A stretch of the second half of the trace; all have the same number of page accesses.",
     "90 % interval": "Where the true mean lies in nine of ten cases, given how the figure changes from block to block.",
-    "optimum": "A cache that knows the future: no policy hits more at this size.",
+    "optimum": "A cache that knows the future: no policy without prefetching hits more at this size.",
     "write-back": "A write goes into the cache, and reaches the disk when its page is evicted.",
     "SSD writes": "Pages that are written to the cache's SSD: admitted on a miss, or written by a request.",
     "RejectX": "Keeps a page out of the cache at its first miss, and lets it in if it is missed again soon after.",
@@ -87,7 +87,7 @@ def page_of(found: Recommendation) -> str:
         ("pages touched", human(bench.n_pages * PAGE_BYTES) + sentences.sampled(found)),
         ("counted", f"{bench.counted:,} page accesses" + ("" if days is None else f", {duration(DAY_S * days)}")),
         ("first accesses", f"{share(bench.first_share)}: no cache has them"),
-        ("confidence", found.confidence.level),
+        ("trust", found.confidence.level),
     ]
     texts = [
         "Rows are twice as large each, up to all pages that the trace touches; a budget and the two sizes about a "
@@ -125,11 +125,11 @@ def _choices(found: Recommendation) -> list[Choice]:
     row, level = found.row, found.confidence.level
     size, texts = human(row.capacity * PAGE_BYTES), [*sentences.reasons(found), *sentences.notes(found)]
     if run is None:
-        return [Choice("Page cache", "none for speed", f"{level} confidence", TONES[level], texts)]
+        return [Choice("Page cache", "none for speed", f"{level} trust", TONES[level], texts)]
     name = run.policy.rpartition("/")[2]
     if found.learned is not None and run.policy == found.learned.bundle:
         texts.insert(0, f"In place of {name_of(row.ran.policy)}, of which the rest speaks: {answer.learned(found)}")
-    choices = [Choice("Page cache", f"{name} {size}", f"{level} confidence", TONES[level], texts, run.command)]
+    choices = [Choice("Page cache", f"{name} {size}", f"{level} trust", TONES[level], texts, run.command)]
     if (reads := answer.run_reads(found)) is not None:
         choices.append(Choice("Read cache", f"{reads.policy} {size}", "the SSD holds only copies", code=reads.command))
     if (other := found.admitted) is None:

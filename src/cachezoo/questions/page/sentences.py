@@ -57,7 +57,8 @@ def headline(found: Recommendation) -> str:
             f"By the model a cache makes requests slower: {waits(found)}. For hits alone, run {name} with {how_much}: "
             f"{hits}.{on_average(found)}"
         )
-    return f"Run {name} with {how_much}: {hits}, {waits(found)} without a cache, each by itself.{on_average(found)}"
+    times = f"{waits(found)} without a cache, queues not counted"
+    return f"Run {name} with {how_much}: {hits}, and {times}.{on_average(found)}"
 
 
 def waits(found: Recommendation) -> str:
@@ -76,16 +77,17 @@ def needs_none(found: Recommendation) -> str:
 
 
 def on_average(found: Recommendation) -> str:
-    """Of a size for a hit ratio with confidence, how much less reaches it on average; empty where hardly less does."""
-    hit, row = found.options.hit, found.row
-    if hit is None:
+    """Of a size for a hit ratio with confidence, that it is for that, and how much less reaches it on average."""
+    hit, row, why = found.options.hit, found.row, found.picked.why
+    if hit is None or why not in ("reached", "on average"):
         return ""
     least = next((one for one in found.picked.rows if one.ran.hit_ratio >= hit), row)
-    if MUCH_LESS * least.capacity > row.capacity:
+    hardly_less = MUCH_LESS * least.capacity > row.capacity
+    if hardly_less and why == "on average":
         return ""
-    sure = "It comes nearest to" if found.picked.why == "on average" else "That is for"
-    size_text = human(least.capacity * PAGE_BYTES)
-    return f" {sure} {hit:g} with 90 % confidence; on average {size_text} reaches it ({percent(least.ran.hit_ratio)})."
+    sure = "It comes nearest to" if why == "on average" else "The size reaches"
+    less = f"; on average {human(least.capacity * PAGE_BYTES)} reaches it ({percent(least.ran.hit_ratio)})"
+    return f" {sure} {hit:g} with 90 % confidence{'' if hardly_less else less}."
 
 
 def sampled(found: Recommendation) -> str:
@@ -138,7 +140,7 @@ def why_size(found: Recommendation) -> str:
     if picked.why == "knee":
         return (
             "The size is the knee of hits over size: beyond it a further MiB brings less than half of what the average "
-            "MiB does."
+            "MiB brings up to all pages."
         )
     if picked.why == "budget":
         if options.budget is not None and row.capacity < min(
@@ -176,10 +178,10 @@ def why_policy(found: Recommendation) -> str:
 
 
 def how_sure(found: Recommendation) -> str:
-    """The confidence, with what speaks against it."""
+    """The trust, with all that speaks against it."""
     own = found.confidence
     doubts = f": {'; '.join(own.reasons)}" if own.reasons else ""
-    return f"Confidence: {own.level}{doubts}."
+    return f"Trust is {own.level}{doubts}."
 
 
 def _gains(found: Recommendation) -> list[str]:
@@ -235,7 +237,7 @@ def faster(found: Recommendation) -> str:
     if known is None or not len(known) or (median := float(np.median(known))) >= found.bench.no_cache_us / MUCH_FASTER:
         return ""
     half = f"half of the requests took at most {latency(median)}"
-    return f" Times assume a slower disk than the one that was recorded ({half}): expect to save less."
+    return f" Times assume a slower disk than the recorded one ({half}): expect to save less."
 
 
 def model_words(found: Recommendation) -> list[str]:

@@ -15,6 +15,7 @@ from cachezoo.questions.page.sentences import SAVED
 from cachezoo.questions.page.sizes import typed
 from cachezoo.questions.tiers.advice import Advice, Offer
 from cachezoo.questions.tiers.bench import NOTHING, Comparison, Scored
+from cachezoo.questions.tiers.budget import Point
 from cachezoo.questions.tiers.hierarchy import Hierarchy
 from cachezoo.questions.tiers.options import name_of
 from cachezoo.questions.tiers.purchase import Bought
@@ -149,7 +150,7 @@ def answer(found: Comparison) -> str:
         second = others[0]
         text = f"{own} is fastest: {takes}; against {_title(second)}, the next ({latency(second.mean)}), it "
         text += _saves(best.lead(second, Goal.COST))
-    able = "" if best.point == NOTHING else f" {runs(best.point.hierarchy, best.point.ssd_pages)}"
+    able = "" if best.point == NOTHING else f" {runs(best.point, found.bench.footprint)}"
     if best is base:
         return f"{text}. No SSD makes it faster.{able}"
     return (
@@ -157,11 +158,19 @@ def answer(found: Comparison) -> str:
     )
 
 
-def runs(hierarchy: Hierarchy, ssd_pages: int) -> str:
-    """What runs a hierarchy, in a sentence: cachezoo itself runs none."""
+def runs(point: Point, footprint: int) -> str:
+    """What runs a hierarchy of some sizes, in a sentence: cachezoo itself runs none.
+
+    Args:
+        point: the hierarchy.
+        footprint: distinct pages of the trace.
+    """
+    hierarchy = point.hierarchy
     if hierarchy.kind == "l2arc":
         return "ZFS runs it, with the commands of --for zfs."
-    if not ssd_pages:
+    if not point.ssd_pages and point.ram_pages >= footprint:
+        return "So much RAM evicts nothing, so that the policy does not matter: any page cache does, such as Linux's."
+    if not point.ssd_pages:
         return (
             f"Simulation only: cachezoo cannot run {policy_name(hierarchy.ram)} in RAM; use a page cache that has it."
         )
@@ -538,7 +547,7 @@ def lines(found: Advice) -> list[str]:
     point = found.answer.point
     return [
         *why(found),
-        *([] if point == NOTHING else [runs(point.hierarchy, point.ssd_pages)]),
+        *([] if point == NOTHING else [runs(point, found.bench.footprint)]),
         *spending(found),
         *comparisons(found),
         *lasts(found),
@@ -552,7 +561,7 @@ def lines(found: Advice) -> list[str]:
 def values(found: Advice) -> dict[str, Any]:
     """The advice as JSON values, with its first line and the next command."""
     point = found.answer.point
-    able = None if point == NOTHING else runs(point.hierarchy, point.ssd_pages)
+    able = None if point == NOTHING else runs(point, found.bench.footprint)
     more = {
         "advice": ordinary(headline(found)), "runs": able, "next": command(found), "next_leaves_out": left_out(found),
     }  # fmt: skip

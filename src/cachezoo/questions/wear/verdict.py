@@ -76,18 +76,18 @@ def answer(table: WearTable) -> str:
     first, *others = table.advice
     under = f" and with {first.victim}" if others else ""
     text = (
-        f"Do streams pay? {_begin(table)}: at {percent(table.main, 0)} over-provisioning{under} the drive without "
-        f"streams writes {number(first.legacy.waf, 2)} flash pages for each page of the host"
+        f"Do streams pay? {_begin(table)}. At {percent(table.main, 0)} over-provisioning{under} the drive without "
+        f"streams writes {number(first.legacy.waf, 2)} flash pages for each page of the host."
     )
-    times = f"times that it can be written in full, at {table.endured:,} erases a block"
+    times = f"times that it can be written in full until blocks have had {table.endured:,} erases, if they wear evenly"
     lasts = f"{number(first.legacy.drive_writes)} drive writes ({times})"
     speaks = first.chosen is not None and first.legacy.waf >= LEAST_WAF
-    text += f"{_with(first)} It lasts {number(first.chosen.drive_writes)} in place of {lasts}." if (
+    text += f"{_with(first)} The drive lasts {number(first.chosen.drive_writes)} instead of {lasts}." if (
         speaks and first.chosen is not None
-    ) else f", and lasts {lasts}."  # fmt: skip
+    ) else f" The drive lasts {lasts}."  # fmt: skip
     for one in others:
-        text += f" With {one.victim} it writes {number(one.legacy.waf, 2)} without streams"
-        text += _with(one) if one.chosen is not None and one.legacy.waf >= LEAST_WAF else "."
+        text += f" With {one.victim} it writes {number(one.legacy.waf, 2)} without streams."
+        text += _with(one) if one.chosen is not None and one.legacy.waf >= LEAST_WAF else ""
     if not speaks or table.host_pages < SHORT * table.footprint:
         text += f" {_wrote(table)}"
     return _small(table) + text + _bounds(table) + _runs(table)
@@ -127,12 +127,13 @@ def _with(one: Advice) -> str:
     assert one.chosen is not None, "there is one to speak of"
     chosen, usable = one.chosen, one.rival is not None
     how = ", the best in hindsight," if one.hindsight else ", chosen on the previous cycle," if usable else ""
-    text = f", and with {chosen.shown}{how} {chosen.waf:.2f}: {percent(chosen.fewer)} fewer flash writes "
+    by = f"{chosen.shown}{how}" if how else f"{chosen.shown},"
+    text = f" With {by} it writes {chosen.waf:.2f}: {percent(chosen.fewer)} fewer flash writes "
     text += f"(90 % interval {span(chosen.fewer_interval, 1)}"
     text += f"; ties between blocks move it by {percent(one.noise)})"
     if one.rival is not None:
         than = saves(one.over_rival, one.over_rival_interval, LEAST_SAVING)
-        text += f"; against {one.rival.shown} ({one.rival.waf:.2f}) it {than}"
+        text += f". Against {one.rival.shown} ({one.rival.waf:.2f}) it {than}"
     return text + "."
 
 

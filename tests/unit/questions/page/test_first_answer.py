@@ -20,7 +20,7 @@ from cachezoo.questions.page.recommendation import Options, Recommendation, reco
 from cachezoo.questions.page.report import page_of
 from cachezoo.questions.page.sizes import beats, typed
 from cachezoo.serve.words import n_bytes
-from cachezoo.show.formats import latency, ordinary
+from cachezoo.show.formats import latency, ordinary, share
 from cachezoo.sizes import PAGE_BYTES, Size
 from cachezoo.traces.pages import expand_pages
 from tests.html_page import HtmlPage
@@ -150,7 +150,7 @@ def test_response_times_are_in_the_answer_and_trust_says_where_storage_is_faster
         trace = dataclasses.replace(bench.trace, latency_us=np.full(len(bench.trace), us, np.int64))
         lines = answer.lines(recommend("made.csv", trace, BUILT_IN, Options()))
         trusted[us] = next(line.texts[0] for line in lines if line.label == "Trust")
-    faster = "than the one that was recorded (half of the requests took at most 52 µs): expect to save less."
+    faster = "than the recorded one (half of the requests took at most 52 µs): expect to save less."
     assert f"Times assume a slower disk {faster}" in ordinary(trusted[52])
     assert "slower disk" not in trusted[4000]
 
@@ -161,7 +161,7 @@ def test_the_read_cache_has_a_promise_of_its_own_reads():
     size = typed(found.row.capacity)
     way = f" --policy {own.policy} --size {size} --mode {own.writes} --promise {100 * own.mean:.1f}%"
     reads = answer.run_reads(found)
-    assert reads.command.endswith(way) and "whose SSD holds only copies" in answer.reading(found)
+    assert reads.command.endswith(way) and answer.reading(found).startswith(f"As a read cache, {NAMES[own.policy]}: ")
     assert f"or, as a read cache: {reads.command}" in commands_of(found)
     assert reads.command in HtmlPage(page_of(found)).said
     trace = found.bench.trace
@@ -261,12 +261,36 @@ def test_of_a_large_working_set_an_ssd_is_bought_if_it_bears_the_writes(written,
         assert own.ssd.lasts
 
 
-def test_from_the_size_that_is_named_on_an_ssd_costs_less_than_ram():
+def test_above_the_size_that_is_named_an_ssd_costs_less_than_ram():
     little, much = pays_from(100_000, 1e9), pays_from(100_000, 1e13)
     assert little < much
     assert pays_from(100_000, 1e20) is None
-    assert 8 * GIB < little < 16 * GIB  # 250 GB for $37.50 are the smallest SSD, 16 GiB of RAM cost $51.54
+    assert little == 8 * GIB  # for $25.77; 250 GB for $37.50 are the smallest SSD, and more RAM is 16 GiB for $51.54
     assert pays_from(1, 1e9) == little  # it is of the load, not of the trace's size
+
+
+def test_what_ram_for_all_pages_brings_and_above_what_an_ssd_is_cheaper():
+    found = asked(zipf(40_000, 8000))
+    assert found.bought.what == "all in RAM" and not found.whole
+    said = answer.buying(found)
+    assert f"; {share(found.picked.rows[-1].ran.hit_ratio)} hit." in said
+    assert found.bought.pays_bytes == 16 * GIB  # the smallest SSD that bears these writes costs more than 16 GiB of RAM
+    assert " Above 16 GiB touched, an SSD for all is cheaper (" in said
+    assert " hit." not in answer.buying(asked(zipf(40_000, 8000), budget=Size.parse("100%")))
+
+
+@pytest.mark.parametrize(("step_us", "brief"), [(1000, True), (1_000_000, False)])
+def test_trust_names_every_reason_unless_a_longer_trace_is_to_be_recorded_first(step_us, brief):
+    found = recommend("made.csv", trace_of(zipf(40_000, 8000), step_us=step_us), BUILT_IN, Options())
+    assert found.bench.short == brief
+    reasons = ("the hit ratio changes", "LIRS would have hit more", "new pages still come")
+    own = dataclasses.replace(found.confidence, level="medium", reasons=reasons)
+    doubted = dataclasses.replace(found, confidence=own)
+    said = next(line.texts[0] for line in answer.lines(doubted) if line.label == "Trust")
+    every = "; ".join(reasons)
+    assert said == (f"Medium: {reasons[0]}. Record a day:" if brief else f"Medium: {every}.")
+    assert answer.untold(doubted) == ([f"Trust is medium: {every}."] if brief else [])
+    assert answer.untold(found) == []
 
 
 def test_the_lines_without_a_clock():

@@ -239,9 +239,17 @@ def test_what_takes_no_time_that_is_known_is_on_no_front():
 
 
 def test_what_no_runtime_has_is_called_simulation_only():
-    assert runs(parse_hierarchy("l2arc"), 10) == "ZFS runs it, with the commands of --for zfs."
-    assert all(runs(own, pages).startswith("Simulation only: cachezoo cannot run ") for own in FEW for pages in (0, 10))
-    assert 'cannot run "lru | lru". ' in runs(parse_hierarchy("lru | lru"), 10)
+    assert runs(Point(parse_hierarchy("l2arc"), 5, 10), 20) == "ZFS runs it, with the commands of --for zfs."
+    for own in FEW:
+        for pages in (0, 10):
+            assert runs(Point(own, 5, pages), 20).startswith("Simulation only: cachezoo cannot run ")
+    assert 'cannot run "lru | lru". ' in runs(Point(parse_hierarchy("lru | lru"), 5, 10), 20)
+
+
+def test_ram_for_all_pages_needs_no_policy_of_its_own():
+    arc = parse_hierarchy("arc")
+    assert "any page cache does" in runs(Point(arc, 20, 0), 20)
+    assert "cannot run ARC in RAM" in runs(Point(arc, 19, 0), 20)
 
 
 def test_the_answer_is_compared_with_what_was_chosen_and_not_with_each_other(monkeypatch):

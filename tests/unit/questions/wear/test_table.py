@@ -43,8 +43,8 @@ def test_a_saving_that_chance_moves_as_far_is_none():
         won = replace(greedy.chosen, fewer=saved, verdict=Verdict.BETTER)
         return ordinary(answer(replace(table, advice=(replace(greedy, chosen=won, noise=noise),))))
 
-    assert said(0.1, 0.05).startswith("Do streams pay? Yes: at 25 % over-provisioning the drive without streams")
-    assert said(0.1, 0.1).startswith("Do streams pay? No, chance moves as much: at 25 %")
+    assert said(0.1, 0.05).startswith("Do streams pay? Yes. At 25 % over-provisioning the drive without streams")
+    assert said(0.1, 0.1).startswith("Do streams pay? No, chance moves as much. At 25 %")
     assert "ties between blocks move it by 10.0 %" in said(0.1, 0.1)
     # Under two victims that differ, both are named.
     won = replace(greedy, chosen=replace(greedy.chosen, fewer=0.1, verdict=Verdict.BETTER), noise=0.01)
@@ -52,9 +52,9 @@ def test_a_saving_that_chance_moves_as_far_is_none():
     text = ordinary(answer(replace(table, advice=(won, lost))))
     assert text.startswith(
         "Do streams pay? It depends on the rule by which the drive chooses the block to erase (greedy: yes; "
-        "cost-benefit: no): at 25 % over-provisioning and with greedy the drive without streams writes "
+        "cost-benefit: no). At 25 % over-provisioning and with greedy the drive without streams writes "
     )
-    assert f" With cost-benefit it writes {by_age.legacy.waf:.2f} without streams, and with " in text
+    assert f" With cost-benefit it writes {by_age.legacy.waf:.2f} without streams. With " in text
 
 
 @pytest.mark.parametrize("page_bytes", [4096, 8192])
