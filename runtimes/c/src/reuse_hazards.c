@@ -7,7 +7,7 @@
 
 #include "reuse_parts.h"
 
-#define IDLE 1e300 /* held */
+#define IDLE 1e300 /* `held` of an age that has not begun: what it finds, divided by this, is as good as nothing */
 enum { PART = 8, FIRST_EDGE = 64, RANKED_EVERY = 8, HALF_LIFE = 32, OPEN = CZ_AGES - 1 };
 
 static int bin_by_formula(int64_t age, double first) {
@@ -39,7 +39,7 @@ static void find_limits(cz_hazards *hazards) {
 }
 
 /* What pages of class k are worth at each age: max over T of P(used again within T) over the time held until then. Ages
- * are worked on PART at a time; those that have not begun are IDLE, and come to nothing. */
+ * are worked on PART at a time; those that have not begun are IDLE until `later` comes to them. */
 static void rank_class(const double *events, const double *risks, const int64_t *edges, double *restrict worth) {
     double alive[CZ_AGES] = {0}, held[CZ_AGES];
     for (int b = 0; b < CZ_AGES; b++)

@@ -32,7 +32,8 @@ static void weigh(cz_worth *worth, int64_t i, bool every, int64_t first, int n, 
     }
 }
 
-/* The least of n numbers; eight chains of comparisons, since one waits for each. */
+/* The least of the first n of CHUNK numbers; the others are written over. Each comparison waits for the one before, so
+ * there are LANES chains of them. */
 static double lowest(double *found, int n) {
     double low[LANES];
     for (int k = n; k < CHUNK; k++)

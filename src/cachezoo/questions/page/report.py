@@ -121,15 +121,15 @@ def _choices(found: Recommendation) -> list[Choice]:
         why, tone = "No size and no policy serves requests that come once.", "bad"
         if found.picked.why == "needless":
             why, tone = "The disk alone reaches the aim.", "good"
-        return [Choice("Page cache", "none", why, tone, texts)]
+        return [Choice("SSD cache", "none", why, tone, texts)]
     row, level = found.row, found.confidence.level
     size, texts = human(row.capacity * PAGE_BYTES), [*sentences.reasons(found), *sentences.notes(found)]
     if run is None:
-        return [Choice("Page cache", "none for speed", f"{level} trust", TONES[level], texts)]
+        return [Choice("SSD cache", "none for speed", f"{level} trust", TONES[level], texts)]
     name = run.policy.rpartition("/")[2]
     if found.learned is not None and run.policy == found.learned.bundle:
         texts.insert(0, f"In place of {name_of(row.ran.policy)}, of which the rest speaks: {answer.learned(found)}")
-    choices = [Choice("Page cache", f"{name} {size}", f"{level} trust", TONES[level], texts, run.command)]
+    choices = [Choice("SSD cache", f"{name} {size}", f"{level} trust", TONES[level], texts, run.command)]
     if (reads := answer.run_reads(found)) is not None:
         choices.append(Choice("Read cache", f"{reads.policy} {size}", "the SSD holds only copies", code=reads.command))
     if (other := found.admitted) is None:
